@@ -72,9 +72,17 @@ pub fn run(plan: &SendPlan, programs: &Programs, progress: &Progress<'_>) -> Res
     for rival in Rival::ALL {
         let program = rival.find(&programs.path);
         add_version(&mut machine, rival.name(), &version_of(program.as_deref(), rival.version()));
-        match program.filter(|_| plan.has_rivals) {
-            Some(program) => rivals.push((rival, program)),
-            None => missing.push(rival),
+        let Some(program) = program.filter(|_| plan.has_rivals) else {
+            let why = if plan.has_rivals { "not installed" } else { "--no-rival" };
+            missing.push((rival, why.to_owned()));
+            continue;
+        };
+        // One that does not start here, for want of a library, takes no part.
+        let own = folder.path().join(format!("trial-{}", rivals.len() + missing.len()));
+        std::fs::create_dir_all(&own)?;
+        match Agent::scraped(rival, &program, &own).and_then(Agent::stop) {
+            Ok(()) => rivals.push((rival, program)),
+            Err(error) => missing.push((rival, agents::why_not(&own, &error))),
         }
     }
     let whits = PROTOCOLS.len();

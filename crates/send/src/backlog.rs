@@ -1,7 +1,8 @@
 //! The samples behind a cursor: recordings of a folder in the order of their times, also while they
 //! grow.
 //!
-//! Memory: a block of one recording, whatever is still to be read.
+//! Memory: a block of each recording that is open, a batch, and the series that these recordings have now,
+//! whatever is still to be read and however many series came and went.
 
 use std::path::Path;
 
@@ -17,8 +18,8 @@ use crate::recording_files::{Looked, RecordingFiles};
 use crate::series::{RecordingSeries, SourceChoice};
 use crate::steps::StepSums;
 
-/// Series whose labels are kept: more come of many recordings with other instances each.
-const SERIES_KEPT_MAX: usize = 100_000;
+/// Samples of a batch: there may be some without points, of sources that have nothing to say.
+const BATCH_SAMPLES_MAX: usize = if cfg!(test) { 100 } else { 10_000 };
 
 /// What is not yet sent.
 pub(crate) struct Backlog {
@@ -62,15 +63,9 @@ impl Backlog {
     /// Fills a batch with the next samples: until it has that many points, or nothing more is there.
     pub(crate) fn fill(&mut self, batch: &mut Batch, points_max: usize) -> Result<(), SendError> {
         batch.clear();
-        if self.series.len() > SERIES_KEPT_MAX {
-            self.series.clear();
-            // What was read of a step is of the old numbers: it is read again.
-            for open in &mut self.open {
-                open.restart(&self.selection)?;
-            }
-        }
+        forget_ended(&mut self.series, &mut self.open);
         let mut at = 0;
-        while batch.points.len() < points_max {
+        while batch.points.len() < points_max && batch.ends.len() < BATCH_SAMPLES_MAX {
             if at == self.open.len() {
                 let Some((path, sent)) = self.files.waiting.pop_front() else { break };
                 // One that was deleted meanwhile is told at the next look.
@@ -144,16 +139,11 @@ impl OpenRecording {
         Ok(OpenRecording { file_id, reader, snapshot, series, groups, steps, next })
     }
 
-    /// Begins again with what is not yet handed over.
-    fn restart(&mut self, selection: &SourceChoice) -> Result<(), SendError> {
-        let Some(steps) = self.steps.as_mut() else { return Ok(()) };
-        *steps = StepSums::new(steps.choice);
-        self.series = RecordingSeries::new(self.reader.meta(), &self.reader.defs(), selection);
-        match &mut self.groups {
-            Some(groups) => groups.prime(&mut self.reader, &mut self.snapshot, self.next)?,
-            None => self.reader.seek_number(self.next),
-        }
-        Ok(())
+    /// Visits the number of each series that it goes on with.
+    fn visit_numbers(&mut self, visit: &mut dyn FnMut(&mut u32)) {
+        self.series.visit_numbers(visit);
+        self.groups.iter_mut().for_each(|groups| groups.visit_numbers(visit));
+        self.steps.iter_mut().for_each(|steps| steps.visit_numbers(visit));
     }
 
     /// Adds the next sample to a batch, if there is one; of a step, when the first of the next is read.
@@ -195,6 +185,14 @@ impl OpenRecording {
     }
 }
 
+/// Forgets the series that no open recording goes on with, once they are many.  No batch may have points of
+/// them.
+pub(crate) fn forget_ended(series: &mut BatchSeries, open: &mut [OpenRecording]) {
+    if series.are_many() {
+        series.renumber(|visit| open.iter_mut().for_each(|one| one.visit_numbers(visit)));
+    }
+}
+
 /// Adds the points of a sample: of its rows, and of its groups of processes.
 fn add(
     number: u64,
@@ -206,5 +204,111 @@ fn add(
     rows.add(snapshot, series, batch);
     if let Some(groups) = groups {
         groups.add(number, snapshot, series, batch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use recording::{Writer, WriterOptions};
+    use sample::{Meta, State};
+
+    use super::*;
+    use crate::batch::BatchPoint;
+    use crate::steps::StepChoice;
+
+    const SECOND_NS: i64 = 1_000_000_000;
+    const BOOTED_S: i64 = 1_790_000_000;
+    /// Samples of the recording, and the one at which the counters of `eth0` begin anew.
+    const SAMPLES: i64 = 1500;
+    const RESET: i64 = 10;
+
+    /// A recording in which `eth0` stays and each sample has an interface that the others have not; none of
+    /// them has anything without `has_rows`.
+    fn record(folder: &Path, has_rows: bool) {
+        let def = source::find("network").unwrap().def().shared();
+        let mut meta = Meta::new();
+        meta.set("host", "vm");
+        meta.set("boot_ns", (BOOTED_S * SECOND_NS).to_string());
+        let defs = std::slice::from_ref(&def);
+        let options = WriterOptions::default();
+        let mut writer = Writer::create(&folder.join("a.whit"), &meta, defs, options).unwrap();
+        let mut snapshot = Snapshot::new(defs);
+        for number in 1..=SAMPLES {
+            snapshot.realtime_ns = (BOOTED_S + number) * SECOND_NS;
+            snapshot.monotonic_ns = (number * SECOND_NS).cast_unsigned();
+            snapshot.fresh.fill(true);
+            let sample = &mut snapshot.samples[0];
+            (sample.realtime_ns, sample.monotonic_ns) =
+                (snapshot.realtime_ns, snapshot.monotonic_ns);
+            sample.state = State::Ok;
+            sample.table.begin();
+            for name in ["eth0".to_owned(), format!("veth{number}")].iter().filter(|_| has_rows) {
+                let mut row = sample.table.row(name.as_bytes());
+                let value = if number < RESET { 1_000_000 + number } else { number };
+                (0..def.fields.len()).for_each(|field| row.set(field, value.cast_unsigned()));
+            }
+            writer.append(&snapshot).unwrap();
+        }
+        writer.close().unwrap();
+    }
+
+    /// Reads everything in batches of so many points, and shows each batch with its series.
+    fn read(folder: &Path, selection: SourceChoice, mut show: impl FnMut(&BatchSeries, &Batch)) {
+        let (mut backlog, mut batch) = (Backlog::new(folder, selection), Batch::default());
+        backlog.look(&mut SendCursor::default()).unwrap();
+        loop {
+            backlog.fill(&mut batch, 500).unwrap();
+            if batch.ends.is_empty() {
+                return;
+            }
+            show(&backlog.series, &batch);
+        }
+    }
+
+    #[test]
+    fn series_that_came_and_went_are_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        record(folder.path(), true);
+        let (mut most, mut names, mut of_eth0) = (0, std::collections::BTreeSet::new(), 0);
+        let (mut steps_of_eth0, mut ends) = (0, 0);
+        let start_ms = (BOOTED_S + RESET - 1) * 1000;
+        read(folder.path(), SourceChoice::default(), |series, batch| {
+            most = most.max(series.len());
+            for point in &batch.points {
+                let labels = series.labels(point.series);
+                if promql::is_stale(point.value) {
+                    ends += 1;
+                    assert_ne!(labels.get("device"), "eth0");
+                } else if labels.get("device") == "eth0" && series.is_counter(point.series) {
+                    of_eth0 += 1;
+                    let is_later = point.time_ms > start_ms;
+                    // Whoever forgets the reset has another beginning of the count.
+                    assert_eq!(point.start_ms == start_ms, is_later, "{labels} {point:?}");
+                }
+                names.insert(labels.clone());
+            }
+        });
+        assert!(names.len() > 20_000 && most < 6000, "{most} of {} series", names.len());
+        assert!(of_eth0 > SAMPLES && ends > 20_000, "{of_eth0} points, {ends} ends");
+        // A step that is not over goes on with its new numbers.
+        let step = StepChoice::new(Some(3600 * SECOND_NS.cast_unsigned()), false).unwrap();
+        let selection = SourceChoice { step, ..SourceChoice::default() };
+        read(folder.path(), selection, |series, batch| {
+            let is_eth0 = |point: &&BatchPoint| series.labels(point.series).get("device") == "eth0";
+            steps_of_eth0 += batch.points.iter().filter(is_eth0).count();
+        });
+        assert!(steps_of_eth0 > 0);
+    }
+
+    #[test]
+    fn samples_without_points_fill_a_batch_too() {
+        let folder = tempfile::tempdir().unwrap();
+        record(folder.path(), false);
+        let mut samples = 0;
+        read(folder.path(), SourceChoice::default(), |_, batch| {
+            assert!(batch.ends.len() <= BATCH_SAMPLES_MAX);
+            samples += batch.ends.len();
+        });
+        assert_eq!(samples, SAMPLES as usize);
     }
 }

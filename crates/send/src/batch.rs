@@ -1,5 +1,6 @@
 //! What is sent at once: points of series, of some samples in sequence.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use promql::Labels;
@@ -84,12 +85,18 @@ struct OneSeries {
     counted: f64,
 }
 
-/// All series seen so far, by their numbers.
+/// Series that are kept without looking which of them have ended: some MB with what an engine keeps.
+const SERIES_KEPT: usize = 4000;
+
+/// The series seen so far, by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct BatchSeries {
     all: Vec<OneSeries>,
-    numbers: std::collections::HashMap<Labels, u32>,
+    numbers: HashMap<Labels, u32>,
+    /// Changes when numbers have got another meaning.
     generation: u64,
+    /// Series that there were after the latest look which of them have ended.
+    living: usize,
 }
 
 impl BatchSeries {
@@ -106,11 +113,6 @@ impl BatchSeries {
     /// What the values of a series are.
     pub(crate) fn kind(&self, number: u32) -> SeriesKind {
         self.all[number as usize].kind
-    }
-
-    /// Changes when numbers have got another meaning.
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation
     }
 
     /// The number of the series with these labels.  `before_ms` is when it was not yet there, if that is
@@ -160,8 +162,32 @@ impl BatchSeries {
         (one.start_ms, one.counted) = (start_ms, counted);
     }
 
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.all.len()
+    }
+
+    /// Whether it is time to look which series have ended: there may be as many as those that have not, so
+    /// each look is paid for by the series that came since the last one.
+    pub(crate) fn are_many(&self) -> bool {
+        self.all.len() > SERIES_KEPT + 2 * self.living
+    }
+
+    /// Forgets all series but those whose numbers are shown to the visitor, which replaces them by new ones.
+    pub(crate) fn renumber(&mut self, show: impl FnOnce(&mut dyn FnMut(&mut u32))) {
+        let all = std::mem::take(&mut self.all);
+        let mut old: Vec<Option<OneSeries>> = all.into_iter().map(Some).collect();
+        let mut new = HashMap::new();
+        show(&mut |number| {
+            *number = *new.entry(*number).or_insert_with(|| {
+                self.all.extend(old.get_mut(*number as usize).and_then(Option::take));
+                u32::try_from(self.all.len()).unwrap_or(u32::MAX).saturating_sub(1)
+            });
+        });
+        let numbered = (0..).zip(&self.all).map(|(number, one)| (one.labels.clone(), number));
+        self.numbers = numbered.collect();
+        self.generation += 1;
+        self.living = self.all.len();
     }
 
     /// Makes what an engine keeps for each series: of those that it has not yet seen, or of all if
@@ -181,6 +207,7 @@ impl BatchSeries {
         self.all.clear();
         self.numbers.clear();
         self.generation += 1;
+        self.living = 0;
     }
 }
 

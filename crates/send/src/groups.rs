@@ -71,7 +71,6 @@ pub(crate) struct GroupSeries {
     /// Groups with series of their own, each with the number behind that of the sample by which it got them.
     kept: Vec<(u64, String)>,
     rows: BTreeMap<String, Vec<Option<u32>>>,
-    generation: u64,
 }
 
 impl GroupSeries {
@@ -102,7 +101,6 @@ impl GroupSeries {
             meta: meta.clone(),
             kept: sent.groups.clone(),
             rows: BTreeMap::new(),
-            generation: 0,
         })
     }
 
@@ -114,6 +112,11 @@ impl GroupSeries {
     /// The groups that have series of their own, in the order in which they got them.
     pub(crate) fn kept(&self) -> &[(u64, String)] {
         &self.kept
+    }
+
+    /// Visits the number of each series of its groups.
+    pub(crate) fn visit_numbers(&mut self, visit: &mut dyn FnMut(&mut u32)) {
+        self.rows.values_mut().flatten().flatten().for_each(visit);
     }
 
     /// Reads what is before a sample, so far as its sums depend on it: three readings of processes.
@@ -151,10 +154,6 @@ impl GroupSeries {
         series: &mut BatchSeries,
         batch: &mut Batch,
     ) {
-        if self.generation != series.generation() {
-            self.generation = series.generation();
-            self.rows.clear();
-        }
         let time_ms = snapshot.realtime_ns.div_euclid(1_000_000);
         let Some(lines) = self.sums.add(snapshot, &self.meta) else { return };
         let (rows, folded) = self.folded(number, &lines);

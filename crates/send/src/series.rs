@@ -58,8 +58,6 @@ impl SourceChoice {
 pub(crate) struct RecordingSeries {
     sources: Vec<SourceSeries>,
     meta: Meta,
-    /// Of which numbers the series below are.
-    generation: u64,
 }
 
 /// Those of one source.
@@ -112,7 +110,7 @@ impl RecordingSeries {
                 before_ms: None,
             });
         }
-        RecordingSeries { sources, meta: meta.clone(), generation: 0 }
+        RecordingSeries { sources, meta: meta.clone() }
     }
 
     /// What has to be read: the index of each source, and its fields.
@@ -123,12 +121,14 @@ impl RecordingSeries {
         self.sources.iter().map(one).collect()
     }
 
+    /// Visits the number of each series of its rows.
+    pub(crate) fn visit_numbers(&mut self, visit: &mut dyn FnMut(&mut u32)) {
+        let rows = self.sources.iter_mut().flat_map(|source| source.rows.values_mut());
+        rows.flat_map(|row| &mut row.series).for_each(|one| visit(&mut one.number));
+    }
+
     /// Adds the points of a sample.
     pub(crate) fn add(&mut self, snapshot: &Snapshot, series: &mut BatchSeries, batch: &mut Batch) {
-        if self.generation != series.generation() {
-            self.generation = series.generation();
-            self.sources.iter_mut().for_each(|source| source.rows.clear());
-        }
         for source in &mut self.sources {
             if snapshot.fresh[source.index] {
                 source.add(&snapshot.samples[source.index], &self.meta, series, batch);

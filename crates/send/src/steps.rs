@@ -42,7 +42,7 @@ impl StepChoice {
 
 /// The step of a recording that is not yet over.
 pub(crate) struct StepSums {
-    pub(crate) choice: StepChoice,
+    choice: StepChoice,
     /// Its number since the epoch.
     step: i64,
     samples: u64,
@@ -79,6 +79,17 @@ impl StepSums {
     /// Whether a sample is of a later step, or of an earlier one after the clock was set.
     pub(crate) fn is_over(&self, realtime_ns: i64) -> bool {
         self.step != self.step_of(realtime_ns)
+    }
+
+    /// Visits the number of each series that has a point in the step.
+    pub(crate) fn visit_numbers(&mut self, visit: &mut dyn FnMut(&mut u32)) {
+        let renumbered = std::mem::take(&mut self.sums).into_iter().map(|(mut number, mut one)| {
+            visit(&mut number);
+            let points = one.last.iter_mut().chain(&mut one.ended);
+            points.for_each(|point| point.series = number);
+            (number, one)
+        });
+        self.sums = renumbered.collect();
     }
 
     fn step_of(&self, realtime_ns: i64) -> i64 {

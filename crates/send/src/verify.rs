@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::SendError;
 use crate::asked::{AsksPoints, Points, is_equal};
-use crate::backlog::OpenRecording;
+use crate::backlog::{OpenRecording, forget_ended};
 use crate::batch::{Batch, BatchPoint, BatchSeries};
 use crate::cursor::{CursorFile, RecordingCursor};
 use crate::kinds::EngineAddress;
@@ -83,6 +83,7 @@ pub fn verify(
             if batch.points.len() >= WINDOW_POINTS {
                 compare(&mut *engine, &series, &batch.points, &mut report)?;
                 batch.clear();
+                forget_ended(&mut series, std::slice::from_mut(&mut open));
             }
         }
         open.flush(&mut series, &mut batch);

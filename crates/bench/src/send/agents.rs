@@ -9,13 +9,17 @@ use std::time::Duration;
 use super::receiver::Receiver;
 use super::{Spent, add_tree};
 use crate::SearchPath;
-use crate::error::{Context, Result, ensure};
+use crate::error::{Context, Error, Result, ensure};
 use crate::http::get;
 use crate::process::{Running, silent};
 use crate::watch::service::{free_address, root_of};
 
 /// How long a contestant may take to start, or to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The file, in the folder of a contestant, with what it says of errors, and how much of it is read.
+const SAID: &str = "stderr";
+const SAID_BYTES_MAX: u64 = 64 << 10;
 
 /// A program that is scraped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +128,8 @@ impl Agent {
     pub(super) fn scraped(rival: Rival, program: &Path, folder: &Path) -> Result<Self> {
         let address = free_address()?;
         let mut command = rival.command(program, address, folder)?;
-        let mut running = Running::start(silent(&mut command))?;
+        let said = std::fs::File::create(folder.join(SAID))?;
+        let mut running = Running::start(silent(&mut command).stderr(said))?;
         running.wait_until(PATIENCE, || {
             get(address, "/metrics", false).is_ok_and(|answer| values_in(&answer.text()) > 0)
         })?;
@@ -175,6 +180,18 @@ impl Agent {
     }
 }
 
+/// Why a program did not start in a folder: the first line with an error that it wrote, or what became of it.
+pub(super) fn why_not(folder: &Path, error: &Error) -> String {
+    let mut said = Vec::new();
+    // Without a file there is nothing that it said.
+    let read = std::fs::File::open(folder.join(SAID))
+        .and_then(|file| file.take(SAID_BYTES_MAX).read_to_end(&mut said));
+    let said = String::from_utf8_lossy(&said);
+    let line = said.lines().find(|line| line.to_ascii_lowercase().contains("error"));
+    let line = line.filter(|_| read.is_ok());
+    line.map_or_else(|| error.line(), |line| layout::text::escape(line.as_bytes()))
+}
+
 /// The points that the only engine of a folder has acknowledged.
 fn points_sent(whit: &Path, folder: &Path) -> Result<u64> {
     let said = Command::new(whit).args(["send", "--status", "--json"]).arg(folder).output()?;
@@ -221,6 +238,20 @@ fn is_whole(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_ends_at_its_start_says_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("collectd");
+        let text =
+            "#!/bin/sh\necho loaded >&2\nprintf 'ERROR: no libx.so.1\\033[1m\\n' >&2\nexit 1\n";
+        testkit::write_program(&program, text).unwrap();
+        let error = Agent::scraped(Rival::Collectd, &program, folder.path()).err().unwrap();
+        let said = why_not(folder.path(), &error);
+        assert!(said.starts_with("ERROR: no libx.so.1") && !said.contains('\x1b'), "{said:?}");
+        std::fs::write(folder.path().join(SAID), "").unwrap();
+        assert!(why_not(folder.path(), &error).contains("ended: exit status: 1"));
+    }
 
     #[test]
     fn comments_are_no_values() {

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const ANSWER: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
 /// A head is shorter than this: those of the contestants have some 300 bytes.
 const HEAD_BYTES_MAX: usize = 16 << 10;
+/// A body is shorter than this: a batch of whit has some 100 kB packed, and a few MB if not.
+const BODY_BYTES_MAX: usize = 64 << 20;
 
 /// Takes requests until this process ends.
 pub(super) struct Receiver {
@@ -72,6 +74,7 @@ fn request(bytes: &[u8]) -> io::Result<Option<(usize, usize)>> {
         let (name, value) = line.split_once(':')?;
         name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
     });
+    let length = length.filter(|length| *length <= BODY_BYTES_MAX);
     Ok(Some((end + 4, length.ok_or(io::ErrorKind::InvalidData)?)))
 }
 
@@ -94,5 +97,9 @@ mod tests {
         sender.write_all(b"POST /a HTTP/1.1\r\n\r\n").unwrap();
         assert_eq!(sender.read(&mut answer).unwrap_or(0), 0, "a length is needed");
         assert!(request(&[b'a'; HEAD_BYTES_MAX + 1]).is_err());
+        for (length, is_taken) in [(BODY_BYTES_MAX, true), (BODY_BYTES_MAX + 1, false)] {
+            let head = format!("POST /a HTTP/1.1\r\nContent-Length: {length}\r\n\r\n");
+            assert_eq!(request(head.as_bytes()).is_ok(), is_taken);
+        }
     }
 }

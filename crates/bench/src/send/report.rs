@@ -7,8 +7,13 @@ use super::{Row, SendPlan};
 use crate::report::Report;
 use crate::table::Table;
 
-/// The report of a run; `missing` did not take part.
-pub(super) fn report(plan: &SendPlan, rows: &[Row], missing: &[Rival], machine: Value) -> Report {
+/// The report of a run; `missing` did not take part, and why.
+pub(super) fn report(
+    plan: &SendPlan,
+    rows: &[Row],
+    missing: &[(Rival, String)],
+    machine: Value,
+) -> Report {
     let mut report = Report::new("-send", machine);
     report.keep("rounds", plan.rounds);
     report.keep("seconds", plan.seconds);
@@ -30,9 +35,8 @@ pub(super) fn report(plan: &SendPlan, rows: &[Row], missing: &[Rival], machine: 
         "\nWhit: `whit record` and `whit send --follow`, both programs, to a receiver that counts; the others\n\
          are scraped once a second, packed if they can.  Bytes: payload of TCP, both directions.",
     );
-    let why = if plan.has_rivals { "not installed" } else { "--no-rival" };
-    let notes: Vec<String> =
-        missing.iter().map(|one| format!("{} is not measured: {why}", one.name())).collect();
+    let note = |(rival, why): &(Rival, String)| format!("{} is not measured: {why}", rival.name());
+    let notes: Vec<String> = missing.iter().map(note).collect();
     report.notes(&notes);
     report
 }
