@@ -80,20 +80,20 @@ impl DataKind {
 }
 
 /// Where the central log server of a service listens first: of the first of the places whose configuration
-/// has one; `None` without.
+/// has one; `usual` without.
 ///
 /// # Errors
 /// If a configuration is wrong.
-pub fn central_of(all: &[ServicePlaces]) -> Result<Option<String>, ConfigurationError> {
+pub fn central_of(all: &[ServicePlaces], usual: &str) -> Result<String, ConfigurationError> {
     for places in all {
         let configuration = Configuration::in_force(places, None)?;
         let listens = configuration.texts("log.central.listen").unwrap_or_default();
         let first = listens.first().filter(|_| configuration.is_on("log.central.enabled"));
         if let Some(address) = first {
-            return Ok(Some((*address).to_owned()));
+            return Ok((*address).to_owned());
         }
     }
-    Ok(None)
+    Ok(usual.to_owned())
 }
 
 /// The path, if something is there.
@@ -123,13 +123,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
         let all = [places(&first), places(&second)];
-        assert_eq!(central_of(&all).unwrap(), None);
+        assert_eq!(central_of(&all, "/u").unwrap(), "/u");
         fs::create_dir_all(&second).unwrap();
         let text = "[log.central]\nenabled = true\nlisten = [\"/c.sock\", \"h:1\"]\n";
         fs::write(second.join("whit.toml"), text).unwrap();
-        assert_eq!(central_of(&all).unwrap().as_deref(), Some("/c.sock"));
+        assert_eq!(central_of(&all, "/u").unwrap(), "/c.sock");
         fs::write(second.join("whit.toml"), text.replace("true", "false")).unwrap();
-        assert_eq!(central_of(&all).unwrap(), None);
+        assert_eq!(central_of(&all, "/u").unwrap(), "/u");
     }
 
     #[test]

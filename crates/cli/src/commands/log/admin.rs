@@ -14,7 +14,8 @@ use log_store::audit::Audit;
 use logring::{LEVEL_OFF, LogLevel};
 
 use super::filters::{self, FilterArguments};
-use super::reach::{ReachArguments, central_of_service};
+use super::reach::{DEFAULT_CENTRAL, ReachArguments};
+use crate::commands::watch::services;
 
 /// Options of `whit log stats`.
 #[derive(clap::Args)]
@@ -165,7 +166,8 @@ fn stats_json(total: u64, counts: &BTreeMap<(&str, String), u64>) -> String {
 
 /// Runs `whit log level`.
 pub(crate) fn level(arguments: &LevelArguments) -> anyhow::Result<ExitCode> {
-    let central = arguments.central.clone().map_or_else(central_of_service, Ok)?;
+    let found = || watch::central_of(&services(), DEFAULT_CENTRAL);
+    let central = arguments.central.clone().map_or_else(found, Ok)?;
     let (mut reader, mut writer) = arguments.reach.connect(&central)?;
     let level = Some(arguments.level);
     let order = LevelOrder {

@@ -9,18 +9,11 @@ use log_protocol::auth;
 use log_protocol::handshake::{FrameReader, Hello, PeerRole, greet_server};
 use log_protocol::parse_address;
 
-use crate::commands::watch::services;
-
 /// How long a server may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// Where the central server listens, unless told otherwise.
 pub(crate) const DEFAULT_CENTRAL: &str = "/run/whit-log.sock";
-
-/// Where the central server of the service listens; the usual place if the service has none.
-pub(super) fn central_of_service() -> anyhow::Result<String> {
-    Ok(watch::central_of(&services())?.unwrap_or_else(|| DEFAULT_CENTRAL.to_owned()))
-}
 
 /// What a client shows and trusts.
 #[derive(clap::Args, Clone)]
