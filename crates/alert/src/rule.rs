@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_is_no_condition_is_refused() {
-        for wrong in ["", "1", "x[5m]", "x >", "holt_winters(x[5m], 1, 1)"] {
+        for wrong in ["", "1", "x[5m]", "x >", "mad_over_time(x[5m])"] {
             assert!(AlertRule::new("a", wrong).is_err(), "{wrong}");
         }
         let mut rule = AlertRule::new("a", "x > 5").unwrap();

@@ -35,7 +35,9 @@ pub(super) fn report(
         "\nWhit: `whit record` and `whit send --follow`, both programs, to a receiver that counts; the others\n\
          are scraped once a second, packed if they can.  Bytes: payload of TCP, both directions.",
     );
-    let note = |(rival, why): &(Rival, String)| format!("{} is not measured: {why}", rival.name());
+    let note = |(rival, why): &(Rival, String)| {
+        format!("{} is not measured: {}", rival.name(), why.trim_end_matches('.'))
+    };
     let notes: Vec<String> = missing.iter().map(note).collect();
     report.notes(&notes);
     report
