@@ -1,8 +1,10 @@
 //! Files in which a user's choices are kept.
 
 use std::ffi::OsString;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
+
+use whole_file::Replacement;
 
 /// A file of the user's for whit, by what the environment says: `~/.config/whit/NAME`, or below
 /// `$XDG_CONFIG_HOME`.
@@ -13,15 +15,11 @@ pub fn user_file(environment: &dyn Fn(&str) -> Option<OsString>, name: &str) -> 
     set("XDG_CONFIG_HOME").unwrap_or_else(home).join("whit").join(name)
 }
 
-/// Writes such a file as a whole, with its folder; a reader finds the old text or the new one.
+/// Writes such a file as a whole, with its folder; a reader finds the old text or the new one, and no other user can read it.
 ///
 /// # Errors
 /// If it cannot be written.
 pub fn write_kept(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+    std::fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    Replacement::default().mode(0o600).durable(true).write(path, text.as_bytes())
 }

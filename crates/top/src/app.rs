@@ -105,12 +105,12 @@ const SPIKE_SAMPLES_MAX: usize = 900;
 const SPIKE_BASE_MIN: usize = 5;
 const SPIKE_PERCENT_MIN: f64 = 10.0;
 
-/// Where things are on the screen, as last drawn.
+/// Lines and columns of the list on the screen, as last drawn: what a click meets.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct DrawnList {
     /// The line of the titles; the list begins below it.
     pub(crate) titles: u16,
-    /// The columns: the first place behind each.
+    /// The columns of the list, with the column of the screen that follows each.
     pub(crate) columns: Vec<(u16, Column)>,
     /// The first line below the list.
     pub(crate) end: u16,
@@ -168,7 +168,7 @@ pub(crate) struct App {
     pub(crate) width: u16,
     /// Columns by which commands are moved to the left.
     pub(crate) sideways: usize,
-    pub(crate) places: Places,
+    pub(crate) drawn: DrawnList,
     pub(crate) pane: Pane,
     /// The first line of the pane on the screen, and the column that it is sorted by.
     pub(crate) pane_first: usize,
@@ -219,7 +219,7 @@ impl App {
             page: 10,
             width: 80,
             sideways: 0,
-            places: Places::default(),
+            drawn: DrawnList::default(),
             pane: Pane::default(),
             pane_first: 0,
             pane_sort: None,

@@ -469,7 +469,7 @@ pub(crate) fn write_end(out: &mut String, ended: &super::ended::Ended) {
 }
 
 /// The sum of what is known.
-fn both(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+pub(crate) fn both(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     (one.is_some() || other.is_some()).then(|| one.unwrap_or(0.0) + other.unwrap_or(0.0))
 }
 

@@ -16,6 +16,7 @@ use procfs::pid::{Stat, parse_stat};
 use sample::{Kind, SourceDef, State};
 
 use crate::clock::monotonic_ns;
+use crate::columns::both;
 use crate::fields::identity;
 use crate::traffic::Flow;
 use crate::values::{ListItem, TickValues};
@@ -112,15 +113,13 @@ impl Detail {
         self.has_ended = row.is_none();
         let Some(row) = row else { return };
         let item = ListItem::Process(row);
-        let disk = [values.read(&item), values.write(&item)];
-        let disk = disk.iter().any(Option::is_some).then(|| disk.iter().flatten().sum());
         if self.history.len() == HISTORY_MAX {
             self.history.pop_front();
         }
         self.history.push_back([
             values.cpu(&item),
             values.resident(&item).map(|kib| kib * 1024.0),
-            disk,
+            both(values.read(&item), values.write(&item)),
             values.traffic(&item, Flow::BytesIn),
             values.traffic(&item, Flow::BytesOut),
         ]);

@@ -37,13 +37,13 @@ impl App {
         if self.prompt != Prompt::None || self.detail.is_some() || self.pane != Pane::Processes {
             return NextStep::Nothing;
         }
-        let places = &self.places;
-        if y == places.titles {
-            let column = places.columns.iter().find(|(end, _)| x < *end).map(|(_, column)| *column);
+        let drawn = &self.drawn;
+        if y == drawn.titles {
+            let column = drawn.columns.iter().find(|(end, _)| x < *end).map(|(_, column)| *column);
             self.list.sort_by(column.unwrap_or(Column::Command));
             self.list.update(&self.readings.values());
-        } else if y > places.titles && y < places.end {
-            let index = self.list.first + usize::from(y - places.titles - 1);
+        } else if y > drawn.titles && y < drawn.end {
+            let index = self.list.first + usize::from(y - drawn.titles - 1);
             if index >= self.list.lines.len() {
                 return NextStep::Nothing;
             }

@@ -72,14 +72,14 @@ fn header(app: &mut App, canvas: &mut Canvas<'_>, y: u16) {
             ends.push((x, column));
         }
     }
-    (app.places.titles, app.places.columns) = (y, ends);
+    (app.drawn.titles, app.drawn.columns) = (y, ends);
 }
 
 fn list(app: &mut App, canvas: &mut Canvas<'_>, from: u16, to: u16) {
     let height = usize::from(to - from);
     app.page = height.saturating_sub(1).max(1);
     app.list.scroll(height);
-    app.places.end = to;
+    app.drawn.end = to;
     let values = app.readings.values();
     let list = &app.list;
     let shown = app.columns();

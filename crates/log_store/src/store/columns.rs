@@ -40,7 +40,7 @@ const ROWS: u8 = 0;
 const FIRST: u8 = 1;
 /// A column: what each number is more than the one before, modulo 2⁶⁴.
 const RISING: u8 = 2;
-/// A column: the same, of which the sign is the lowest bit.
+/// A column: the same, in zigzag form: the sign is the lowest bit.
 const SIGNED: u8 = 3;
 
 /// What records of a stream have in common.
@@ -117,11 +117,11 @@ pub(super) fn bytes_max(index: &BlockIndex) -> usize {
 }
 
 /// A signed difference as a number that is small if the difference is.
-fn folded(difference: u64) -> u64 {
+fn zigzag(difference: u64) -> u64 {
     (difference << 1) ^ ((difference as i64 >> 63) as u64)
 }
 
-fn unfolded(number: u64) -> u64 {
+fn unzigzag(number: u64) -> u64 {
     (number >> 1) ^ (number & 1).wrapping_neg()
 }
 
@@ -135,7 +135,7 @@ fn put_column(out: &mut Vec<u8>, numbers: &mut [u64]) {
     for number in &*numbers {
         let difference = number.wrapping_sub(before);
         falls |= (difference as i64) < 0;
-        moves += u64::from(64 - folded(difference).leading_zeros());
+        moves += u64::from(64 - zigzag(difference).leading_zeros());
         differs += u64::from(64 - (number ^ before).leading_zeros());
         before = *number;
     }
@@ -151,7 +151,7 @@ fn put_column(out: &mut Vec<u8>, numbers: &mut [u64]) {
         *number = match form {
             FIRST => own ^ first,
             RISING => own.wrapping_sub(before),
-            _ => folded(own.wrapping_sub(before)),
+            _ => zigzag(own.wrapping_sub(before)),
         };
         any |= *number;
         before = own;
@@ -195,7 +195,7 @@ fn take_column_of(
         *number = match form {
             FIRST => *number ^ first,
             RISING => before.wrapping_add(*number),
-            SIGNED => before.wrapping_add(unfolded(*number)),
+            SIGNED => before.wrapping_add(unzigzag(*number)),
             _ => return None,
         };
         before = *number;
