@@ -96,6 +96,11 @@ impl Recordings {
         Ok(found)
     }
 
+    /// Whether there is a database of a source of a machine.
+    pub(crate) fn has_database(&self, host: &str, source: &str) -> bool {
+        self.databases_of(host).any(|database| *database.source == *source)
+    }
+
     /// What databases have of the steps that recordings do not answer.
     pub(crate) fn history(
         &self,
@@ -104,8 +109,7 @@ impl Recordings {
         steps: usize,
         recorded: &[RangeSeries],
     ) -> Result<Vec<HistorySeries>, Error> {
-        let mut databases = self.databases_of(&query.host);
-        if !databases.any(|database| *database.source == *query.source) {
+        if !self.has_database(&query.host, &query.source) {
             return Ok(Vec::new());
         }
         let mut asked = vec![true; steps];

@@ -68,7 +68,7 @@ pub use ranking::{Ranked, Ranking, RankingQuery};
 pub use reading::{Select, SourceReading};
 use step_sums::FieldValue;
 pub use steps::{StepReadings, StepsQuery, step_source};
-pub use stored::{StoredRow, StoredValue, VisitStored};
+pub use stored::{StoredColumn, StoredRow, StoredValue, VisitStored};
 pub use summary::RangeCost;
 pub use targets::target_source;
 pub use wall_steps::WallSteps;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use layout::{SourceStep, StepCell, StepOrigin};
+use layout::{ChosenValues, SourceStep, StepCell, StepOrigin};
 use sample::{Cadence, Field, Kind, Sample, Snapshot, SourceDef, State, Table, Unit};
 
 use crate::archive::Recordings;
@@ -43,6 +43,9 @@ pub struct StepsQuery<'a> {
     pub host: &'a str,
     /// The sources, as [`Recordings::sources`] has them; [`step_source`] may be among them.
     pub sources: &'a [Arc<SourceDef>],
+    /// What is wanted of each of them, others are missing and not read; of those after the last one,
+    /// everything.  Texts come in any case.
+    pub wanted: &'a [ChosenValues],
     /// The start of the period, in nanoseconds since the epoch.
     pub from_ns: i64,
     /// The end of the period: a sample at this time is not in it.
@@ -130,8 +133,14 @@ impl Recordings {
     ) -> Result<Vec<SourceColumns>, Error> {
         let mut examples = vec![None; query.sources.len()];
         self.find_examples(query, chunk, &mut examples)?;
-        let columns = query.sources.iter().zip(examples).map(|(def, example)| {
-            let mut columns = SourceColumns::new(def.clone(), example);
+        let wanted = query.wanted.iter().cloned().chain(std::iter::repeat(ChosenValues::default()));
+        let asked = query.sources.iter().zip(examples).zip(wanted);
+        let columns = asked.map(|((def, example), wanted)| {
+            // Databases have the steps in which a recording has nothing, of any instance.
+            let is_divided = self.has_database(query.host, &def.name);
+            let ChosenValues { fields, instances } =
+                if is_divided { ChosenValues::default() } else { wanted };
+            let mut columns = SourceColumns::new(def.clone(), example, &fields);
             if columns.numbers.is_empty() || def.name == STEP {
                 return Ok(columns);
             }
@@ -139,7 +148,7 @@ impl Recordings {
                 host: query.host.to_owned(),
                 source: def.name.to_string(),
                 fields: columns.numbers.iter().map(|&at| def.fields[at].name.to_string()).collect(),
-                instances: Vec::new(),
+                instances,
                 from_ns: chunk.from_ns,
                 thru_ns: chunk.thru_ns,
                 step_ns: chunk.step_ns,
@@ -242,7 +251,7 @@ struct Example {
 /// The steps of a source in a chunk.
 struct SourceColumns {
     def: Arc<SourceDef>,
-    /// The fields that are numbers.
+    /// The fields that are numbers, and wanted.
     numbers: Vec<usize>,
     example: Option<Example>,
     rows: Vec<RowColumns>,
@@ -307,11 +316,15 @@ impl RowColumns {
 }
 
 impl SourceColumns {
-    fn new(def: Arc<SourceDef>, example: Option<Example>) -> Self {
+    fn new(def: Arc<SourceDef>, example: Option<Example>, wanted: &[usize]) -> Self {
         let fields = def.fields.iter().enumerate();
-        let numbers = fields.filter(|(_, field)| field.kind != Kind::Text).map(|(at, _)| at);
-        let (numbers, origins) = (numbers.collect(), BTreeMap::new());
-        SourceColumns { numbers, def, example, rows: Vec::new(), origins }
+        let all = fields.filter(|(_, field)| field.kind != Kind::Text).map(|(at, _)| at);
+        let all: Vec<usize> = all.collect();
+        let mut numbers = all.clone();
+        numbers.retain(|field| wanted.contains(field));
+        // Without numbers no step has a row.
+        let numbers = if numbers.is_empty() { all } else { numbers };
+        SourceColumns { numbers, def, example, rows: Vec::new(), origins: BTreeMap::new() }
     }
 
     /// Adds steps of a number of an instance that it does not have; instances come in their order, once

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use recording::SideValues;
+use recording::{SideReading, SideValues};
 use sample::{Interner, Kind, SourceDef, State};
 
 use crate::Error;
@@ -44,6 +44,39 @@ pub struct StoredRow<'a> {
     pub values: Option<&'a [StoredValue<'a>]>,
 }
 
+/// A field of an instance in some readings, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredColumn<'a> {
+    /// The index of its recording ([`Recordings::path`]).
+    pub file: usize,
+    /// The definition of its fields.
+    pub def: &'a SourceDef,
+    /// The number of the instance, from 0.
+    pub instance: usize,
+    /// The name of the instance.
+    pub name: &'a [u8],
+    /// The field, by its place among those that were asked for.
+    pub field: usize,
+    /// When the source was read, of each reading, since the epoch.
+    pub times_ns: &'a [i64],
+    values: &'a SideValues,
+    /// The readings of the values that are given.
+    window: &'a Range<usize>,
+}
+
+impl StoredColumn<'_> {
+    /// The values: of each run of readings that have one, its first reading, by its place in
+    /// `times_ns`, and the values: counters, or the bits of signed gauges.
+    pub fn runs(&self) -> impl Iterator<Item = (usize, &[u64])> {
+        self.values.runs().filter_map(|(begun, values)| {
+            let before = self.window.start.saturating_sub(begun);
+            let length = self.window.end.saturating_sub(begun).min(values.len());
+            let values = values.get(before..length).filter(|values| !values.is_empty())?;
+            Some((begun + before - self.window.start, values))
+        })
+    }
+}
+
 /// What takes the rows of a source.
 pub trait VisitStored {
     /// Whether an instance is wanted.  It is asked once for each.
@@ -54,6 +87,21 @@ pub trait VisitStored {
     /// # Errors
     /// What ends the scan; [`Error::Ended`] if nothing failed.
     fn row(&mut self, row: &StoredRow<'_>) -> Result<(), Error>;
+
+    /// Whether it may be given columns of numbers in place of rows.
+    fn takes_columns(&self) -> bool {
+        false
+    }
+
+    /// Takes a column, in place of the rows of its instance in these readings.  Of one instance come all
+    /// fields that the recording has; the columns of one field in the order of the readings, and among
+    /// them rows.
+    ///
+    /// # Errors
+    /// As of [`row`](Self::row).
+    fn column(&mut self, _column: &StoredColumn<'_>) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 impl Recordings {
@@ -169,6 +217,45 @@ impl StoredRows<'_> {
         Ok(())
     }
 
+    /// When the source was read, of all readings, if columns may be given of them; else nothing.
+    fn column_times(&self, from: &FileColumns<'_>, readings: &[SideReading]) -> Vec<i64> {
+        let is_number =
+            |place: &Option<usize>| place.is_none_or(|at| from.def.fields[at].kind != Kind::Text);
+        let may_be = self.visit.takes_columns()
+            && from.fields.iter().all(Option::is_some)
+            && readings.iter().all(|reading| reading.is_ok)
+            && self.places.iter().all(is_number);
+        let times = readings.iter().map(|reading| reading.clocks.1);
+        if may_be { times.collect() } else { Vec::new() }
+    }
+
+    /// Gives the columns of an instance; false if one is damaged.
+    fn give_columns(
+        &mut self,
+        from: &FileColumns<'_>,
+        (slot, instance): (usize, usize),
+        times_ns: &[i64],
+        cells: &mut Cells,
+    ) -> Result<bool, Error> {
+        for (field, column) in from.fields.iter().enumerate() {
+            let Some(column) = *column else { continue };
+            if !from.columns.read_column(slot, column, cells.window.end, &mut cells.column) {
+                return Ok(false);
+            }
+            self.visit.column(&StoredColumn {
+                file: from.file,
+                def: from.def,
+                instance,
+                name: self.names.get(instance).unwrap_or_default(),
+                field,
+                times_ns,
+                values: &cells.column,
+                window: &cells.window,
+            })?;
+        }
+        Ok(true)
+    }
+
     /// Takes the readings of a window of columns.
     fn window(&mut self, from: &FileColumns<'_>, window: Range<usize>) -> Result<bool, Error> {
         let columns = from.columns;
@@ -180,12 +267,24 @@ impl StoredRows<'_> {
         let before = self.reading;
         self.reading += 1;
         let mut present = Vec::new();
-        let mut cells = Cells::new(self.select.fields.len(), window);
+        let times_ns = self.column_times(from, readings);
+        let fields = self.select.fields.len();
+        let mut cells = Cells::new(if times_ns.is_empty() { fields } else { 0 }, window);
         let mut values = vec![StoredValue::Missing; self.select.fields.len()];
         for slot in 0..columns.instances() {
             let instance = self.instance(columns.name(slot))?;
             let Seen { is_wanted, reading: seen } = self.instances[instance];
             if !is_wanted {
+                continue;
+            }
+            if !times_ns.is_empty() {
+                if !self.give_columns(from, (slot, instance), &times_ns, &mut cells)? {
+                    return Ok(false);
+                }
+                self.instances[instance].reading = self.reading;
+                if cells.has_reading(from, slot, last) {
+                    present.push(instance);
+                }
                 continue;
             }
             if !cells.fill(from, slot) {
@@ -311,6 +410,13 @@ impl Cells {
         }
     }
 
+    /// Whether a reading of the window has an instance.
+    fn has_reading(&self, from: &FileColumns<'_>, slot: usize, reading: usize) -> bool {
+        let reading = self.window.start + reading;
+        let mut runs = from.columns.runs(slot).iter();
+        runs.any(|&(begun, length)| (begun..begun + length).contains(&reading))
+    }
+
     /// Takes the values of an instance; false if they are damaged.
     fn fill(&mut self, from: &FileColumns<'_>, slot: usize) -> bool {
         let window = &self.window;
@@ -324,7 +430,7 @@ impl Cells {
         for (values, column) in self.values.iter_mut().zip(from.fields) {
             values.fill(None);
             let Some(column) = *column else { continue };
-            if !from.columns.read_column(slot, column, &mut self.column) {
+            if !from.columns.read_column(slot, column, window.end, &mut self.column) {
                 return false;
             }
             for (run, stored) in self.column.runs() {

@@ -429,7 +429,7 @@ impl Tracker {
             self.raw[at] = None;
             return Ok(true);
         };
-        if !from.columns.read_column(slot, column, &mut self.column) {
+        if !from.columns.read_column(slot, column, taken.end, &mut self.column) {
             return Ok(false);
         }
         let mut latest = (taken.begin, self.raw[at].filter(|_| had));

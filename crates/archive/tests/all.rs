@@ -12,4 +12,5 @@ mod questions;
 mod ranges;
 mod rankings;
 mod steps;
+mod stored;
 mod summaries;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use archive::{Recordings, StepsQuery, WallSteps, step_source};
 use jiff::tz::TimeZone;
-use layout::{Frame, Options};
+use layout::{ChosenValues, Frame, Options};
 use sample::{History, Kind, Meta};
 
 use crate::{decoded, machine};
@@ -15,12 +15,18 @@ type Steps = BTreeMap<(i64, Vec<u8>, usize), (u32, f64, f64, f64)>;
 const MINUTE_NS: i64 = 60_000_000_000;
 
 /// The steps of a source by the archive.
-fn asked(recordings: &Recordings, of: &decoded::Source, steps: &WallSteps) -> Steps {
+fn asked(
+    recordings: &Recordings,
+    of: &decoded::Source,
+    steps: &WallSteps,
+    wanted: &[ChosenValues],
+) -> Steps {
     let sources = [of.def.clone(), step_source()];
     let (from_ns, thru_ns) = of.period_ns;
     let query = StepsQuery {
         host: &of.host,
         sources: &sources,
+        wanted,
         from_ns,
         thru_ns,
         steps,
@@ -80,6 +86,22 @@ fn expected(of: &decoded::Source, steps: &WallSteps) -> Steps {
     sums.into_iter().map(step).collect()
 }
 
+/// Checks that steps have the same readings, and values to the last digits.
+fn assert_same(of: &decoded::Source, asked: &Steps, expected: &Steps) {
+    let keys = |steps: &Steps| steps.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys(asked), keys(expected), "{} {}", of.host, of.def.name);
+    for (key, want) in expected {
+        let got = &asked[key];
+        let close = |one: f64, other: f64| (one - other).abs() <= 1e-9 * other.abs().max(1.0);
+        assert!(
+            got.0 == want.0 && close(got.1, want.1) && close(got.2, want.2) && close(got.3, want.3),
+            "{} {} {key:?}: {got:?}, and expected {want:?}",
+            of.host,
+            of.def.name
+        );
+    }
+}
+
 #[test]
 fn steps_are_what_every_sample_gives() {
     let (folder, _machine, _writer, _path) = machine::folder(testkit::seed(23));
@@ -90,27 +112,36 @@ fn steps_are_what_every_sample_gives() {
         for length_ns in [MINUTE_NS / 6, MINUTE_NS, 60 * MINUTE_NS] {
             let zone = TimeZone::fixed(jiff::tz::offset(5));
             let steps = WallSteps::new(length_ns.unsigned_abs(), zone, 0).unwrap();
-            let (asked, expected) = (asked(&recordings, &of, &steps), expected(&of, &steps));
-            let keys = |steps: &Steps| steps.keys().cloned().collect::<Vec<_>>();
-            assert_eq!(keys(&asked), keys(&expected), "{} {}", of.host, of.def.name);
-            for (key, want) in &expected {
-                let got = &asked[key];
-                let close =
-                    |one: f64, other: f64| (one - other).abs() <= 1e-9 * other.abs().max(1.0);
-                assert!(
-                    got.0 == want.0
-                        && close(got.1, want.1)
-                        && close(got.2, want.2)
-                        && close(got.3, want.3),
-                    "{} {} {key:?}: {got:?}, and by samples {want:?}",
-                    of.host,
-                    of.def.name
-                );
-            }
+            let (asked, expected) = (asked(&recordings, &of, &steps, &[]), expected(&of, &steps));
+            assert_same(&of, &asked, &expected);
             count += expected.len();
         }
     }
     assert!(count > 1_000, "{count}");
+}
+
+#[test]
+fn what_is_wanted_alone_is_the_same() {
+    let (folder, _machine, _writer, _path) = machine::folder(testkit::seed(23));
+    let recordings = Recordings::open(&[folder.path().to_owned()], &jiff::Zoned::now()).unwrap();
+    let steps = WallSteps::new(MINUTE_NS.unsigned_abs(), TimeZone::UTC, 0).unwrap();
+    let mut count = 0;
+    for of in decoded::everything(folder.path()) {
+        let all = asked(&recordings, &of, &steps, &[]);
+        let Some((_, instance, field)) = all.keys().nth(all.len() / 2).cloned() else { continue };
+        for instances in [Vec::new(), vec![instance]] {
+            let wanted = ChosenValues { fields: vec![field], instances };
+            let mut expected = all.clone();
+            expected.retain(|(_, instance, of_field), _| {
+                let is_instance =
+                    wanted.instances.is_empty() || wanted.instances.contains(instance);
+                *of_field == field && is_instance
+            });
+            count += expected.len();
+            assert_same(&of, &asked(&recordings, &of, &steps, &[wanted]), &expected);
+        }
+    }
+    assert!(count > 100, "{count}");
 }
 
 #[test]
@@ -124,8 +155,8 @@ fn steps_without_readings_come_if_they_are_asked_for() {
     let sources = [of.def.clone()];
     let begins = |with_empty| {
         let thru_ns = of.period_ns.1;
-        let (host, sources, steps) = (&*of.host, &sources[..], &steps);
-        let query = StepsQuery { host, sources, from_ns, thru_ns, steps, with_empty };
+        let (host, sources, wanted, steps) = (&*of.host, &sources[..], &[][..], &steps);
+        let query = StepsQuery { host, sources, wanted, from_ns, thru_ns, steps, with_empty };
         let mut begins = Vec::new();
         recordings
             .steps::<archive::Error>(&query, &mut |step| {

@@ -63,6 +63,16 @@ impl StepOrigin {
     }
 }
 
+/// What is read of a source to show some of its values.
+#[derive(Clone, Debug, Default)]
+pub struct ChosenValues {
+    /// The indexes of the fields, those that decide whether a row is shown among them; none if no field
+    /// of the source is chosen.
+    pub fields: Vec<usize>,
+    /// The names under which a recording has the instances, or none for all.
+    pub instances: Vec<Vec<u8>>,
+}
+
 /// The readings of a source in a step.
 #[derive(Clone, Debug, Default)]
 pub struct SourceStep {

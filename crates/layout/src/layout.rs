@@ -39,6 +39,9 @@ pub struct Layout {
     /// summary level it is called for the source as a whole and decides whether the interval is
     /// printed at all (an option can ask for intervals with errors only).
     pub keep: fn(&Row<'_>) -> bool,
+    /// The fields, apart from texts, that `keep` reads with these options, or `None` for all: who
+    /// shows some fields reads these, too.
+    pub keep_reads: fn(&Options) -> Option<&'static [usize]>,
     /// The order of a detail letter's instances on the screen; `None` keeps the table's.
     pub order: Option<fn(&Row<'_>, &Row<'_>) -> Ordering>,
     /// The instances of a detail letter that `-ox` and `-oX` select; `None` if these options do not
@@ -83,6 +86,7 @@ impl Layout {
         verbose: &[],
         plot: None,
         keep: |_| true,
+        keep_reads: |_| Some(&[]),
         order: None,
         exceptions: None,
         shares_table_with: None,

@@ -21,7 +21,7 @@ pub use account::{
     Account, Balance, By, Digest, DigestColumn, Fold, Folded, Grouping, Measure, Order, Rank, Role,
     Top,
 };
-pub use frame::{Frame, Row, SourceStep, StepCell, StepOrigin};
+pub use frame::{ChosenValues, Frame, Row, SourceStep, StepCell, StepOrigin};
 pub use layout::{
     Block, Cell, DisplayOrder, Exceptions, Form, Layout, Numbers, Of, Part, Plot, PlotColumn,
     Shape, Show, Stat,

@@ -10,14 +10,16 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use archive::{Recordings, Select, StoredRow, StoredValue, VisitStored, target_source};
+use archive::{
+    Recordings, Select, StoredColumn, StoredRow, StoredValue, VisitStored, target_source,
+};
 use metric_names::{MACHINE, MetricValue, NamesOfHost, SourcePlan, is_host_asked, known};
 use promql::{
     Labels, Matcher, Metadata, QueryBudget, QueryError, Series, SeriesPoint, SeriesStorage,
     stale_mark,
 };
-use sample::{Field, Kind};
-use view::{FieldMetric, raw_in_base};
+use sample::{Kind, SourceDef};
+use view::{BaseUnits, FieldMetric};
 
 use crate::clock::{Deadline, now};
 
@@ -226,6 +228,52 @@ impl Found<'_> {
         Ok(())
     }
 
+    /// Adds the values of a column, and the end of the series where there are none.
+    fn column(
+        &mut self,
+        one: &mut RowSeries,
+        column: &StoredColumn<'_>,
+        units: Option<(Kind, BaseUnits)>,
+    ) -> Result<(), QueryError> {
+        let times_ns = column.times_ns;
+        let Some((kind, units)) = units else {
+            return self.gap(one, times_ns);
+        };
+        let mut next = 0;
+        for (begun, values) in column.runs() {
+            self.gap(one, &times_ns[next..begun])?;
+            next = begun + values.len();
+            let period_ms = self.from_ms..=self.to_ms;
+            let times_ms =
+                times_ns[begun..next].iter().map(|time_ns| time_ns.div_euclid(1_000_000));
+            let points =
+                times_ms.clone().zip(values).filter(|(time_ms, _)| period_ms.contains(time_ms));
+            let points =
+                points.map(|(time_ms, &raw)| SeriesPoint { time_ms, value: units.raw(kind, raw) });
+            let held = self.series[one.place].samples.len();
+            let most = match self.with_samples {
+                true => times_ms.filter(|time_ms| period_ms.contains(time_ms)).count(),
+                // For a list of labels one sample tells that there is any.
+                false => usize::from(held == 0),
+            };
+            self.budget.take_samples(most)?;
+            self.series[one.place].samples.extend(points.take(most));
+            one.is_there |= self.series[one.place].samples.len() > held;
+        }
+        self.gap(one, &times_ns[next..])
+    }
+
+    /// Marks the end of a series that is there, at the first of some readings.
+    fn gap(&mut self, one: &mut RowSeries, times_ns: &[i64]) -> Result<(), QueryError> {
+        let times_ms = times_ns.iter().map(|time_ns| time_ns.div_euclid(1_000_000));
+        let mut in_period =
+            times_ms.filter(|time_ms| (self.from_ms..=self.to_ms).contains(time_ms));
+        match in_period.next().filter(|_| one.is_there) {
+            Some(time_ms) => self.end(std::iter::once(one), time_ms),
+            None => Ok(()),
+        }
+    }
+
     /// The place of a series, if it matches.
     fn place(&mut self, labels: Labels) -> Result<Option<usize>, QueryError> {
         if !self.matchers.iter().all(|matcher| matcher.is_match(labels.get(&matcher.name))) {
@@ -250,8 +298,8 @@ struct SourceSeries<'a, 'b> {
     plan: &'a SourcePlan,
     /// By the number of the instance.
     rows: Vec<Option<KnownRow>>,
-    /// A recording, and the fields as it has them.
-    units: (usize, Vec<Option<Field>>),
+    /// A recording, and what makes numbers of its fields.
+    units: (usize, Vec<Option<(Kind, BaseUnits)>>),
     /// Why it was ended.
     failed: Option<QueryError>,
 }
@@ -284,14 +332,54 @@ impl VisitStored for SourceSeries<'_, '_> {
     }
 
     fn row(&mut self, row: &StoredRow<'_>) -> Result<(), archive::Error> {
-        self.take(row).map_err(|error| {
-            self.failed = Some(error);
-            archive::Error::Ended
-        })
+        let taken = self.take(row);
+        self.ended(taken)
+    }
+
+    fn takes_columns(&self) -> bool {
+        let is_field = |value| matches!(value, MetricValue::Field(_));
+        self.plan.texts.is_empty() && self.plan.metrics.iter().all(|metric| is_field(metric.value))
+    }
+
+    fn column(&mut self, column: &StoredColumn<'_>) -> Result<(), archive::Error> {
+        let taken = self.take_column(column);
+        self.ended(taken)
     }
 }
 
 impl SourceSeries<'_, '_> {
+    fn ended(&mut self, taken: Result<(), QueryError>) -> Result<(), archive::Error> {
+        taken.map_err(|error| {
+            self.failed = Some(error);
+            archive::Error::Ended
+        })
+    }
+
+    /// Takes a field of an instance whose series have no texts as labels.
+    fn take_column(&mut self, column: &StoredColumn<'_>) -> Result<(), QueryError> {
+        self.found.budget.look()?;
+        if self.rows.len() <= column.instance {
+            self.rows.resize_with(column.instance + 1, || None);
+        }
+        let mut known = self.rows[column.instance].take();
+        if known.as_ref().is_none_or(|known| known.file != column.file) {
+            let before = known.map_or(Vec::new(), |known| known.series);
+            let mut series = self.series_of(column.file, column.name, &[])?;
+            for one in &mut series {
+                one.is_there = before.iter().any(|old| old.place == one.place && old.is_there);
+            }
+            known = Some(KnownRow { file: column.file, series, texts: Vec::new() });
+        }
+        let units = self.units(column.file, column.def, column.field);
+        for one in known.iter_mut().flat_map(|known| &mut known.series) {
+            if matches!(one.value, MetricValue::Field(field) if field == column.field) {
+                self.found.column(one, column, units)?;
+            }
+        }
+        self.rows[column.instance] = known;
+        Ok(())
+    }
+
     fn take(&mut self, row: &StoredRow<'_>) -> Result<(), QueryError> {
         self.found.budget.turn()?;
         let time_ms = row.realtime_ns.div_euclid(1_000_000);
@@ -309,7 +397,7 @@ impl SourceSeries<'_, '_> {
         let plan = self.plan;
         if !known.as_ref().is_some_and(|known| known.is_of(plan, row, values)) {
             let mut before = known.map_or(Vec::new(), |known| known.series);
-            let mut series = self.series_of(row, values)?;
+            let mut series = self.series_of(row.file, row.name, values)?;
             for one in &mut series {
                 one.is_there = before.iter().any(|old| old.place == one.place && old.is_there);
             }
@@ -340,14 +428,18 @@ impl SourceSeries<'_, '_> {
     /// The series of a row, those that match.
     fn series_of(
         &mut self,
-        row: &StoredRow<'_>,
+        file: usize,
+        name: &[u8],
         values: &[StoredValue<'_>],
     ) -> Result<Vec<RowSeries>, QueryError> {
         let mut found = Vec::new();
-        let text = |field: usize| text(values[field]).map(layout::text::escape).unwrap_or_default();
-        let meta = self.recordings.meta(row.file);
+        let text = |field: usize| {
+            let text = values.get(field).copied().and_then(text);
+            text.map(layout::text::escape).unwrap_or_default()
+        };
+        let meta = self.recordings.meta(file);
         for metric in &self.plan.metrics {
-            let labels = metric.labels(&self.plan.def, self.host, row.name, text, meta);
+            let labels = metric.labels(&self.plan.def, self.host, name, text, meta);
             let value = metric.value;
             let series = |place| RowSeries { value, place, is_there: false };
             found.extend(self.found.place(labels)?.map(series));
@@ -364,12 +456,21 @@ impl SourceSeries<'_, '_> {
     /// A value in base units.
     fn number(&mut self, row: &StoredRow<'_>, field: usize, value: StoredValue<'_>) -> Option<f64> {
         let StoredValue::Number(raw) = value else { return None };
-        if self.units.0 != row.file {
-            let field = |name: &String| Some(row.def.fields[row.def.field(name)?].clone());
-            self.units = (row.file, self.plan.fields.iter().map(field).collect());
+        let (kind, units) = self.units(row.file, row.def, field)?;
+        Some(units.raw(kind, raw))
+    }
+
+    /// What makes numbers of the values of a field in a recording.
+    fn units(&mut self, file: usize, def: &SourceDef, field: usize) -> Option<(Kind, BaseUnits)> {
+        if self.units.0 != file {
+            let meta = self.recordings.meta(file)?;
+            let units = |name: &String| {
+                let field = &def.fields[def.field(name)?];
+                Some((field.kind, BaseUnits::of(field.unit, meta)))
+            };
+            self.units = (file, self.plan.fields.iter().map(units).collect());
         }
-        let meta = self.recordings.meta(row.file)?;
-        Some(raw_in_base(self.units.1[field].as_ref()?, raw, meta))
+        *self.units.1.get(field)?
     }
 }
 

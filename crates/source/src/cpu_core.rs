@@ -243,6 +243,10 @@ pub(crate) static ENTRY: Entry = Entry {
         ],
         plot: Some(Plot { tag: "CPU", extension: "cpu", columns: PLOT, ..Plot::EMPTY }),
         keep: keeps,
+        keep_reads: |options| match options.exact || options.value(&CPU_OPTIONS).has('z') {
+            true => None,
+            false => Some(&[]),
+        },
         metrics: METRICS,
         ..Layout::EMPTY
     }],

@@ -176,6 +176,12 @@ impl InstanceNames {
         InstanceNames { of: of.collect() }
     }
 
+    /// Whether all instances keep their names.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.of.is_empty()
+    }
+
     /// Gives the instances of a snapshot their new names; `defs` are its sources.
     pub fn apply(&mut self, snapshot: &mut Snapshot, defs: &[Arc<SourceDef>]) {
         for names in &mut self.of {

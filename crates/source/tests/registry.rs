@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use sample::{Kind, Unit};
+use layout::{Frame, OptionKind, OptionValue, Options};
+use sample::{History, Kind, Level, Meta, Snapshot, State, Unit};
 
 fn is_name(text: &str) -> bool {
     !text.is_empty()
@@ -68,4 +69,63 @@ fn layouts_are_for_levels_that_the_source_has() {
             assert!(first, "two layouts for -s{letter}");
         }
     }
+}
+
+/// Whether the detail layout keeps each of 200 instances, of which these fields have values, and all
+/// texts.
+fn kept(entry: &source::Entry, options: &Options, has: impl Fn(usize) -> bool) -> Vec<bool> {
+    let defs = [std::sync::Arc::new(entry.def())];
+    let (mut history, mut random) = (History::new(&defs), testkit::Random::from_seed(17));
+    for reading in 1..=2_u64 {
+        let mut snapshot = Snapshot::new(&defs);
+        (snapshot.monotonic_ns, snapshot.realtime_ns) = (reading << 30, (reading << 30) as i64);
+        snapshot.fresh[0] = true;
+        let sample = &mut snapshot.samples[0];
+        (sample.monotonic_ns, sample.realtime_ns) = (reading << 30, (reading << 30) as i64);
+        sample.state = State::Ok;
+        for instance in 0..200_u64 {
+            let mut row = sample.table.row(instance.to_string().as_bytes());
+            for (field, facts) in entry.fields.iter().enumerate() {
+                let value = random.below(2) * 1_000 * reading * random.below(2);
+                match facts.kind {
+                    Kind::Text => row.set_text(field, b"fan"),
+                    _ if has(field) => row.set(field, value),
+                    _ => {}
+                }
+            }
+        }
+        history.push(&mut snapshot);
+    }
+    let meta = Meta::new();
+    let frame = Frame::new(&history, &meta, options);
+    let detail = options.layouts.at(&defs[0], Level::Detail).unwrap();
+    frame.whole(&frame.tracks[0]).rows().map(|row| (detail.keep)(&row)).collect()
+}
+
+#[test]
+fn layouts_keep_instances_by_the_fields_that_they_name() {
+    let mut by_fields = 0;
+    for entry in source::ALL.iter().copied() {
+        if !entry.layouts.iter().any(|layout| layout.level == Level::Detail) {
+            continue;
+        }
+        let mut variants = vec![Options::default(), Options::default()];
+        variants[1].letters = "x".to_owned();
+        for option in entry.options {
+            let OptionKind::Letters { known, .. } = option.kind else { continue };
+            let mut options = Options::default();
+            options.of_sources.set(option, OptionValue::Text(known.to_owned()));
+            variants.push(options);
+        }
+        for mut options in variants {
+            options.layouts = layout::LayoutLookup(source::layouts_of);
+            let layout = options.layouts.at(&entry.def(), Level::Detail).unwrap();
+            let Some(read) = (layout.keep_reads)(&options) else { continue };
+            let all = kept(entry, &options, |_| true);
+            let some = kept(entry, &options, |field| read.contains(&field));
+            assert_eq!(all, some, "{}", entry.name);
+            by_fields += usize::from(all.contains(&false) && all.contains(&true));
+        }
+    }
+    assert!(by_fields >= 4, "{by_fields}");
 }

@@ -13,7 +13,7 @@
 use std::io;
 use std::sync::Arc;
 
-use layout::{Frame, Options, Row, SourceStep, text};
+use layout::{ChosenValues, Frame, Options, Row, SourceStep, text};
 use sample::{Field, Kind, Level, Meta, SourceDef, State, Track, Unit};
 
 /// One name of `--fields`.
@@ -200,8 +200,63 @@ pub(crate) fn rows_shown<'a>(
 /// # Errors
 /// As [`check_fields`].
 pub fn chosen_sources(options: &Options, defs: &[Arc<SourceDef>]) -> io::Result<Vec<bool>> {
-    let plans = Selection::of(options, defs)?.plans(defs);
-    Ok(plans.iter().map(|plan| !plan.fields.is_empty()).collect())
+    let chosen = chosen_values(options, defs, true)?;
+    Ok(chosen.iter().map(|chosen| !chosen.fields.is_empty()).collect())
+}
+
+/// What `--fields` chooses of each source of a feed, or `-s` when there is none; of all instances if
+/// their names may not be those in the recording.
+///
+/// # Errors
+/// As [`check_fields`].
+pub fn chosen_values(
+    options: &Options,
+    defs: &[Arc<SourceDef>],
+    is_renamed: bool,
+) -> io::Result<Vec<ChosenValues>> {
+    let selection = Selection::of(options, defs)?;
+    let values = |def: &Arc<SourceDef>| {
+        let Plan { mut fields, only } = selection.plan(def);
+        let instances = if is_renamed { Vec::new() } else { recorded_names(&only) };
+        if let Some(detail) = options.layouts.at(def, Level::Detail).filter(|_| !fields.is_empty())
+        {
+            match (detail.keep_reads)(options) {
+                Some(read) => fields.extend(read),
+                None => fields = (0..def.fields.len()).collect(),
+            }
+        }
+        fields.sort_unstable();
+        fields.dedup();
+        ChosenValues { fields, instances }
+    };
+    Ok(defs.iter().map(values).collect())
+}
+
+/// The names of instances before [`instance_text`] made texts of them; none if all instances are
+/// chosen, or if a text can stand for many names.
+fn recorded_names(only: &[Option<Vec<String>>]) -> Vec<Vec<u8>> {
+    let named: Option<Vec<&String>> = only
+        .iter()
+        .map(Option::as_ref)
+        .collect::<Option<Vec<_>>>()
+        .map(|names| names.into_iter().flatten().collect());
+    let mut names = Vec::new();
+    for text in named.unwrap_or_default() {
+        let separators = text.bytes().filter(|&byte| byte == b':').count();
+        let divided = text.bytes().map(|byte| match byte {
+            b':' => SourceDef::INSTANCE_SEPARATOR,
+            byte => byte,
+        });
+        let divided = divided.collect::<Vec<u8>>();
+        let texts = [text.clone().into_bytes(), divided];
+        if text.contains('\\') || separators > 1 {
+            return Vec::new();
+        }
+        names.extend(texts.into_iter().filter(|name| instance_text(name) == *text));
+    }
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// Checks `--fields` against the sources of a feed, before anything is opened.
@@ -248,23 +303,52 @@ pub fn keeps(row: &Row<'_>) -> bool {
     row.track.def.instance.is_empty() || detail.is_none_or(|layout| (layout.keep)(row))
 }
 
-/// A stored value in base units.  Divides where a stored step is a fraction of a unit, so that 29
-/// hundredths are 0.29 and not 0.29000000000000004.
-pub fn to_base(unit: Unit, value: f64, meta: &Meta) -> f64 {
-    match unit {
-        Unit::Ticks => value / meta.ticks_per_second().max(1) as f64,
-        Unit::Nanoseconds => value / 1e9,
-        Unit::Microseconds | Unit::Microwatts => value / 1e6,
-        Unit::Milliseconds | Unit::Millicelsius | Unit::Millivolts => value / 1e3,
-        Unit::Hundredths | Unit::PercentHundredths => value / 1e2,
-        _ => value * unit.base_scale(meta.page_size_bytes(), meta.ticks_per_second()),
+/// How stored values of a unit become numbers in base units.  Divides where a stored step is a
+/// fraction of a unit, so that 29 hundredths are 0.29 and not 0.29000000000000004.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BaseUnits {
+    factor: f64,
+    divisor: f64,
+}
+
+impl BaseUnits {
+    /// Those of a unit, in a recording with this meta.
+    #[must_use]
+    pub fn of(unit: Unit, meta: &Meta) -> Self {
+        let (factor, divisor) = match unit {
+            Unit::Ticks => (1.0, meta.ticks_per_second().max(1) as f64),
+            Unit::Nanoseconds => (1.0, 1e9),
+            Unit::Microseconds | Unit::Microwatts => (1.0, 1e6),
+            Unit::Milliseconds | Unit::Millicelsius | Unit::Millivolts => (1.0, 1e3),
+            Unit::Hundredths | Unit::PercentHundredths => (1.0, 1e2),
+            Unit::Pages => (meta.page_size_bytes() as f64, 1.0),
+            // Neither pages nor ticks.
+            _ => (unit.base_scale(1, 1), 1.0),
+        };
+        BaseUnits { factor, divisor }
     }
+
+    /// A stored value as a number in base units.
+    #[must_use]
+    pub fn number(self, value: f64) -> f64 {
+        value * self.factor / self.divisor
+    }
+
+    /// The raw value of a field of a kind: of a gauge it is signed.
+    #[must_use]
+    pub fn raw(self, kind: Kind, raw: u64) -> f64 {
+        self.number(if kind == Kind::Gauge { raw.cast_signed() as f64 } else { raw as f64 })
+    }
+}
+
+/// A stored value in base units.
+pub fn to_base(unit: Unit, value: f64, meta: &Meta) -> f64 {
+    BaseUnits::of(unit, meta).number(value)
 }
 
 /// The raw value of a counter or gauge in base units: a counter's sum, not its rate.
 pub fn raw_in_base(field: &Field, raw: u64, meta: &Meta) -> f64 {
-    let value = if field.kind == Kind::Gauge { raw.cast_signed() as f64 } else { raw as f64 };
-    to_base(field.unit, value, meta)
+    BaseUnits::of(field.unit, meta).raw(field.kind, raw)
 }
 
 /// What CSV and JSON print for a cell that is not text: a level, or a rate per second, in base
@@ -317,6 +401,23 @@ pub fn epoch_text(realtime_ns: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn instances_are_asked_for_by_the_names_that_a_recording_has() {
+        let recorded = |names: &[&str]| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            recorded_names(&[Some(vec!["0".to_owned()]), Some(names)])
+        };
+        let separated = [&b"eth0"[..], b"rx"].join(&SourceDef::INSTANCE_SEPARATOR);
+        assert_eq!(recorded(&["0"]), [b"0".to_vec()]);
+        let mut both = [b"0".to_vec(), b"eth0:rx".to_vec(), separated];
+        both.sort();
+        assert_eq!(recorded(&["eth0:rx"]), both);
+        // What may be many names is looked for among all.
+        assert!(recorded(&["a\\x0a"]).is_empty() && recorded(&["a:b:c"]).is_empty());
+        assert!(recorded_names(&[None, Some(vec!["0".to_owned()])]).is_empty());
+        assert!(recorded_names(&[]).is_empty());
+    }
 
     #[test]
     fn names_of_fields_are_read() {

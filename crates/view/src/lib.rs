@@ -41,8 +41,8 @@ pub use csv::Csv;
 pub use digest::{Digests, WriteFile};
 pub use entry::{HeadingLines, TableForm, ViewClass, ViewEntry};
 pub use fields::{
-    check_fields, chosen_sources, epoch_text, instance_parts, keeps as is_shown,
-    number as base_number, raw_in_base, to_base,
+    BaseUnits, check_fields, chosen_sources, chosen_values, epoch_text, instance_parts,
+    keeps as is_shown, number as base_number, raw_in_base, to_base,
 };
 pub use groups::{GroupLine, GroupSums, Groups};
 pub use json::Json;

@@ -270,7 +270,7 @@ impl<'a> Column<'a> {
         Ok(())
     }
 
-    /// Reads `count` values: all that are not missing.  `bits` has those of all columns, and
+    /// Reads the first `count` values that are not missing.  `bits` has those of all columns, and
     /// [`BITS_PADDING`] bytes after them.
     pub(super) fn values(
         &self,
@@ -325,7 +325,9 @@ impl<'a> Column<'a> {
     ) -> Result<(), Corrupt> {
         let bits = bits.get(self.bits_at..).ok_or(ENDS_EARLY)?;
         let (mut at, mut tokens, mut places) = (0_usize, self.tokens, out);
-        while let Some((&token, rest)) = tokens.split_first() {
+        while let Some((&token, rest)) = tokens.split_first()
+            && !places.is_empty()
+        {
             let four = tokens.split_first_chunk::<4>().zip(places.first_chunk_mut::<4>());
             let four = four.filter(|((four, _), _)| four.iter().all(|&token| token < SHORT));
             let taken = if let Some(((four, rest), places)) = four {
@@ -340,7 +342,7 @@ impl<'a> Column<'a> {
                 four.len()
             } else if let Some(&(count, base)) = NUMBERS.get(usize::from(token)) {
                 let number = number_at(bits, at, count)?;
-                let place = places.first_mut().ok_or(Corrupt("a column has too many values"))?;
+                let place = places.first_mut().ok_or(ENDS_EARLY)?;
                 *place = value(base | number & !(u64::MAX << count));
                 at += usize::from(count);
                 tokens = rest;

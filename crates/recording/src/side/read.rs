@@ -510,10 +510,16 @@ impl SideColumns {
         before.map(|&(begun, length)| end.min(begun + length) - 1).next()
     }
 
-    /// Reads the values of an instance and a field, by its index among those asked for.  False if the
-    /// column is damaged.
+    /// Reads the values that an instance has in the readings before `end`, of a field by its index among
+    /// those asked for.  False if the column is damaged.
     #[must_use]
-    pub fn read_column(&self, instance: usize, field: usize, out: &mut SideValues) -> bool {
+    pub fn read_column(
+        &self,
+        instance: usize,
+        field: usize,
+        end: usize,
+        out: &mut SideValues,
+    ) -> bool {
         let place = self.parts.get(field).and_then(|part| {
             let &(at, bits_at) = part.places.get(instance)?;
             Some((&part.plain, at, bits_at))
@@ -525,7 +531,12 @@ impl SideColumns {
         };
         let mut bytes = Bytes::at(&plain.bytes, at);
         let read = Column::parse(&mut bytes, &mut bits_at).and_then(|column| {
-            let count = place_runs(&column, &instance.runs, &mut out.runs)?;
+            place_runs(&column, &instance.runs, &mut out.runs)?;
+            out.runs.retain_mut(|(begun, length)| {
+                *length = (*length).min(end.saturating_sub(*begun));
+                *length > 0
+            });
+            let count = out.runs.iter().map(|run| run.1).sum();
             column.values(count, &plain.bits, &mut out.values)
         });
         read.is_ok()
@@ -552,18 +563,17 @@ fn read_runs(
     Ok(runs)
 }
 
-/// The readings that have a value of a column of an instance, as runs; returns how many there are.
+/// The readings that have a value of a column of an instance, as runs.
 fn place_runs(
     column: &Column<'_>,
     instance: &[(usize, usize)],
     out: &mut Vec<(usize, usize)>,
-) -> Result<usize, Corrupt> {
+) -> Result<(), Corrupt> {
     out.clear();
     let listed = instance.iter().map(|run| run.1).sum();
-    let (mut count, mut of_instance) = (0, instance.iter().copied());
+    let mut of_instance = instance.iter().copied();
     let (mut at, mut left) = (0, 0);
     column.runs(listed, |missing, with| {
-        count += with;
         for (mut part, is_there) in [(missing, false), (with, true)] {
             while part > 0 {
                 while left == 0
@@ -581,8 +591,7 @@ fn place_runs(
                 (at, left, part) = (at + taken, left - taken, part - taken);
             }
         }
-    })?;
-    Ok(count)
+    })
 }
 
 #[cfg(test)]
@@ -602,7 +611,7 @@ mod tests {
             let mut values = SideValues::default();
             if columns.add_part(plain(part)).is_ok() {
                 for instance in 0..columns.instances() {
-                    if columns.read_column(instance, 0, &mut values) {
+                    if columns.read_column(instance, 0, usize::MAX, &mut values) {
                         let ends = values.runs().map(|(begun, run)| begun + run.len());
                         prop_assert!(ends.max().unwrap_or(0) <= count);
                     }

@@ -59,8 +59,16 @@ fn values(columns: &SideColumns, fields: usize) -> String {
     for instance in 0..columns.instances() {
         all += &format!("{:?}", columns.name(instance));
         for field in 0..fields {
-            assert!(columns.read_column(instance, field, &mut out));
+            assert!(columns.read_column(instance, field, usize::MAX, &mut out));
             all += &format!("{:?}", out.runs().collect::<Vec<_>>());
+            // The first readings alone are the same.
+            for end in [0, 1, columns.readings.len() / 2] {
+                let mut first = SideValues::default();
+                assert!(columns.read_column(instance, field, end, &mut first));
+                let whole = out.runs().filter(|run| run.0 < end);
+                let whole = whole.map(|(begun, run)| (begun, &run[..run.len().min(end - begun)]));
+                assert!(first.runs().eq(whole));
+            }
         }
     }
     all

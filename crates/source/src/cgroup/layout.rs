@@ -129,6 +129,7 @@ pub(super) const DETAIL: Layout = Layout {
         ..DisplayOrder::LAST
     },
     keep: is_in_use,
+    keep_reads: |_| Some(&[PIDS, MEMORY_CURRENT, CPU_USAGE]),
     verbose: &[Block {
         when: |_| true,
         title: "CGROUPS ($rate)",

@@ -175,9 +175,12 @@ fn utilisation(row: &Row<'_>) -> Option<f64> {
     Some(delta(row, BUSY_MS)? * 10.0 / hundredths)
 }
 
+/// What every kernel counts of a device that does I/O.
+const COUNTS: [usize; 4] = [READS, WRITES, DISCARDS, FLUSHES];
+
 /// Whether a device has never done any I/O: `loop0` to `loop7` on many machines.
 fn is_unused(row: &Row<'_>) -> bool {
-    [READS, WRITES, DISCARDS, FLUSHES].iter().all(|&field| row.raw(field).unwrap_or(0) == 0)
+    COUNTS.iter().all(|&field| row.raw(field).unwrap_or(0) == 0)
 }
 
 /// Whether `-sD` shows a disk: with a filter, if the filter keeps it; in a collectl recording
@@ -415,6 +418,10 @@ pub(super) const DETAIL: Layout = Layout {
         ..Plot::EMPTY
     }),
     keep: is_kept,
+    keep_reads: |options| match options.has('x') || options.value(&DISK_OPTIONS).has('z') {
+        true => None,
+        false => Some(&COUNTS),
+    },
     exceptions: Some(Exceptions {
         among: "disks",
         is: is_exception,

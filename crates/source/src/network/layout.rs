@@ -369,6 +369,10 @@ pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
     position: DisplayOrder { verbose: 75, plot: 60, lexpr: 140, gexpr: 100, ..DisplayOrder::LAST },
     keep: is_kept,
+    keep_reads: |options| match options.value(&NETWORK_OPTIONS).has('E') {
+        true => None,
+        false => Some(&[]),
+    },
     verbose: &[
         Block {
             when: |options| !shows_errors(options),

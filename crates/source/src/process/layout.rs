@@ -57,6 +57,7 @@ pub(super) const LAYOUTS: &[Layout] = &[Layout {
         ..Plot::EMPTY
     }),
     keep: keeps,
+    keep_reads: |_| None,
     order: Some(by_number),
     from_second_reading: true,
     account: Some(&super::account::ACCOUNT),

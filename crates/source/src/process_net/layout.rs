@@ -157,6 +157,7 @@ pub(super) const DETAIL: Layout = Layout {
         ..Plot::EMPTY
     }),
     keep: was_active,
+    keep_reads: |_| None,
     order: Some(by_bytes),
     from_second_reading: true,
     metrics: &[

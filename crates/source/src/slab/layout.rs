@@ -210,6 +210,7 @@ pub(super) const DETAIL: Layout = Layout {
         ..Plot::EMPTY
     }),
     keep: keeps,
+    keep_reads: |_| Some(&[SLABS, SLABS_ACTIVE]),
     order: Some(by_name),
     from_second_reading: true,
     top: Some(&TOP),

@@ -165,6 +165,7 @@ pub(super) const DETAIL: Layout = Layout {
         ..Plot::EMPTY
     }),
     keep: was_made,
+    keep_reads: |_| Some(&[CALLS]),
     order: Some(by_time),
     from_second_reading: true,
     metrics: &[

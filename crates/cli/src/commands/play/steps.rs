@@ -165,12 +165,12 @@ impl StepPlayer<'_> {
         consumer.begin(&played, out)?;
         let settings = self.arguments.settings(&options)?;
         let mut names = InstanceNames::of(&settings.names, first.origin == Origin::Collectl);
+        let wanted = view::chosen_values(&options, &defs, !names.is_empty())?;
         let mut history = History::new(&defs);
-        let mut goes_on = true;
+        let (with_empty, mut goes_on) = (self.arguments.empty_steps, true);
         for (from_ns, thru_ns) in self.archive.periods(host, period)? {
-            let with_empty = self.arguments.empty_steps;
-            let (sources, steps) = (&*defs, &steps);
-            let query = StepsQuery { host, sources, from_ns, thru_ns, steps, with_empty };
+            let (sources, wanted, steps) = (&*defs, &*wanted, &steps);
+            let query = StepsQuery { host, sources, wanted, from_ns, thru_ns, steps, with_empty };
             self.archive.steps(&query, &mut |step| {
                 for snapshot in [&mut step.base, &mut step.current] {
                     snapshot.realtime_ns = snapshot.realtime_ns.saturating_add(offset_ns);
