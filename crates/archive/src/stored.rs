@@ -57,16 +57,14 @@ pub struct StoredColumn<'a> {
     pub name: &'a [u8],
     /// The field, by its place among those that were asked for.
     pub field: usize,
-    /// When the source was read, of each reading, since the epoch.
-    pub times_ns: &'a [i64],
     values: &'a SideValues,
     /// The readings of the values that are given.
     window: &'a Range<usize>,
 }
 
 impl StoredColumn<'_> {
-    /// The values: of each run of readings that have one, its first reading, by its place in
-    /// `times_ns`, and the values: counters, or the bits of signed gauges.
+    /// The values: of each run of readings that have one, its first reading, by its place among the
+    /// times, and the values: counters, or the bits of signed gauges.
     pub fn runs(&self) -> impl Iterator<Item = (usize, &[u64])> {
         self.values.runs().filter_map(|(begun, values)| {
             let before = self.window.start.saturating_sub(begun);
@@ -92,6 +90,10 @@ pub trait VisitStored {
     fn takes_columns(&self) -> bool {
         false
     }
+
+    /// Columns of some readings follow: when the source was read, of each, since the epoch, in rising
+    /// order.
+    fn begin_columns(&mut self, _times_ns: &[i64]) {}
 
     /// Takes a column, in place of the rows of its instance in these readings.  Of one instance come all
     /// fields that the recording has; the columns of one field in the order of the readings, and among
@@ -224,6 +226,7 @@ impl StoredRows<'_> {
         let may_be = self.visit.takes_columns()
             && from.fields.iter().all(Option::is_some)
             && readings.iter().all(|reading| reading.is_ok)
+            && readings.is_sorted_by(|one, next| one.clocks.1 < next.clocks.1)
             && self.places.iter().all(is_number);
         let times = readings.iter().map(|reading| reading.clocks.1);
         if may_be { times.collect() } else { Vec::new() }
@@ -234,7 +237,6 @@ impl StoredRows<'_> {
         &mut self,
         from: &FileColumns<'_>,
         (slot, instance): (usize, usize),
-        times_ns: &[i64],
         cells: &mut Cells,
     ) -> Result<bool, Error> {
         for (field, column) in from.fields.iter().enumerate() {
@@ -248,7 +250,6 @@ impl StoredRows<'_> {
                 instance,
                 name: self.names.get(instance).unwrap_or_default(),
                 field,
-                times_ns,
                 values: &cells.column,
                 window: &cells.window,
             })?;
@@ -268,6 +269,9 @@ impl StoredRows<'_> {
         self.reading += 1;
         let mut present = Vec::new();
         let times_ns = self.column_times(from, readings);
+        if !times_ns.is_empty() {
+            self.visit.begin_columns(&times_ns);
+        }
         let fields = self.select.fields.len();
         let mut cells = Cells::new(if times_ns.is_empty() { fields } else { 0 }, window);
         let mut values = vec![StoredValue::Missing; self.select.fields.len()];
@@ -278,7 +282,7 @@ impl StoredRows<'_> {
                 continue;
             }
             if !times_ns.is_empty() {
-                if !self.give_columns(from, (slot, instance), &times_ns, &mut cells)? {
+                if !self.give_columns(from, (slot, instance), &mut cells)? {
                     return Ok(false);
                 }
                 self.instances[instance].reading = self.reading;

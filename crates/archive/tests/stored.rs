@@ -14,6 +14,7 @@ type Stored = BTreeMap<(Vec<u8>, usize), Vec<(i64, Option<u64>)>>;
 struct Taken {
     takes_columns: bool,
     columns: usize,
+    times_ns: Vec<i64>,
     fields: usize,
     /// Readings before it are not compared: there may be one or none.
     from_ns: i64,
@@ -54,22 +55,26 @@ impl VisitStored for Taken {
         self.takes_columns
     }
 
+    fn begin_columns(&mut self, times_ns: &[i64]) {
+        self.times_ns = times_ns.to_vec();
+    }
+
     fn column(&mut self, column: &StoredColumn<'_>) -> Result<(), Error> {
         self.columns += 1;
-        let mut next = 0;
+        let (mut next, times_ns) = (0, self.times_ns.clone());
         let ends = |taken: &mut Self, from: usize, to: usize| {
-            if let Some(&time_ns) = column.times_ns[from..to].first() {
+            if let Some(&time_ns) = times_ns[from..to].first() {
                 taken.push(column.name, column.field, time_ns, None);
             }
         };
         for (begun, values) in column.runs() {
             ends(self, next, begun);
             next = begun + values.len();
-            for (&time_ns, &value) in column.times_ns[begun..next].iter().zip(values) {
+            for (&time_ns, &value) in times_ns[begun..next].iter().zip(values) {
                 self.push(column.name, column.field, time_ns, Some(value));
             }
         }
-        ends(self, next, column.times_ns.len());
+        ends(self, next, times_ns.len());
         Ok(())
     }
 }

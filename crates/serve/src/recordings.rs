@@ -6,6 +6,7 @@
 //! longer there ends with a stale mark.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -197,8 +198,16 @@ impl Found<'_> {
             from_ns: begin_ns.saturating_sub(TICK_MAX_NS),
             thru_ns: self.to_ms.saturating_add(1).saturating_mul(1_000_000),
         };
-        let (rows, units, failed) = (Vec::new(), (usize::MAX, Vec::new()), None);
-        let mut series = SourceSeries { found: self, recordings, host, plan, rows, units, failed };
+        let mut series = SourceSeries {
+            found: self,
+            recordings,
+            host,
+            plan,
+            rows: Vec::new(),
+            units: (usize::MAX, Vec::new()),
+            times: ColumnTimes::default(),
+            failed: None,
+        };
         match recordings.stored(&select, &mut series) {
             Ok(()) => Ok(()),
             Err(error) => Err(series.failed.unwrap_or_else(|| unreadable(&error))),
@@ -233,43 +242,37 @@ impl Found<'_> {
         &mut self,
         one: &mut RowSeries,
         column: &StoredColumn<'_>,
+        times: &ColumnTimes,
         units: Option<(Kind, BaseUnits)>,
     ) -> Result<(), QueryError> {
-        let times_ns = column.times_ns;
         let Some((kind, units)) = units else {
-            return self.gap(one, times_ns);
+            return self.gap(one, times.within(0..usize::MAX));
         };
         let mut next = 0;
         for (begun, values) in column.runs() {
-            self.gap(one, &times_ns[next..begun])?;
+            self.gap(one, times.within(next..begun))?;
             next = begun + values.len();
-            let period_ms = self.from_ms..=self.to_ms;
-            let times_ms =
-                times_ns[begun..next].iter().map(|time_ns| time_ns.div_euclid(1_000_000));
-            let points =
-                times_ms.clone().zip(values).filter(|(time_ms, _)| period_ms.contains(time_ms));
-            let points =
-                points.map(|(time_ms, &raw)| SeriesPoint { time_ms, value: units.raw(kind, raw) });
-            let held = self.series[one.place].samples.len();
+            let within = times.within(begun..next);
+            let before = times.in_period.start.saturating_sub(begun);
+            let values = values.get(before..).unwrap_or_default();
             let most = match self.with_samples {
-                true => times_ms.filter(|time_ms| period_ms.contains(time_ms)).count(),
+                true => within.len(),
                 // For a list of labels one sample tells that there is any.
-                false => usize::from(held == 0),
+                false => within.len().min(usize::from(self.series[one.place].samples.is_empty())),
             };
             self.budget.take_samples(most)?;
-            self.series[one.place].samples.extend(points.take(most));
-            one.is_there |= self.series[one.place].samples.len() > held;
+            let points = within[..most].iter().zip(values);
+            let point = |(&time_ms, &raw)| SeriesPoint { time_ms, value: units.raw(kind, raw) };
+            self.series[one.place].samples.extend(points.map(point));
+            one.is_there |= !within.is_empty();
         }
-        self.gap(one, &times_ns[next..])
+        self.gap(one, times.within(next..usize::MAX))
     }
 
     /// Marks the end of a series that is there, at the first of some readings.
-    fn gap(&mut self, one: &mut RowSeries, times_ns: &[i64]) -> Result<(), QueryError> {
-        let times_ms = times_ns.iter().map(|time_ns| time_ns.div_euclid(1_000_000));
-        let mut in_period =
-            times_ms.filter(|time_ms| (self.from_ms..=self.to_ms).contains(time_ms));
-        match in_period.next().filter(|_| one.is_there) {
-            Some(time_ms) => self.end(std::iter::once(one), time_ms),
+    fn gap(&mut self, one: &mut RowSeries, times_ms: &[i64]) -> Result<(), QueryError> {
+        match times_ms.first() {
+            Some(&time_ms) => self.end(std::iter::once(one), time_ms),
             None => Ok(()),
         }
     }
@@ -300,8 +303,24 @@ struct SourceSeries<'a, 'b> {
     rows: Vec<Option<KnownRow>>,
     /// A recording, and what makes numbers of its fields.
     units: (usize, Vec<Option<(Kind, BaseUnits)>>),
+    times: ColumnTimes,
     /// Why it was ended.
     failed: Option<QueryError>,
+}
+
+/// When the readings of columns were read, in milliseconds, and which of them are in the period.
+#[derive(Default)]
+struct ColumnTimes {
+    times_ms: Vec<i64>,
+    in_period: Range<usize>,
+}
+
+impl ColumnTimes {
+    /// The times of some readings, of those in the period.
+    fn within(&self, readings: Range<usize>) -> &[i64] {
+        let (begin, end) = (&self.in_period.start, &self.in_period.end);
+        self.times_ms.get(readings.start.max(*begin)..readings.end.min(*end)).unwrap_or_default()
+    }
 }
 
 struct KnownRow {
@@ -341,6 +360,15 @@ impl VisitStored for SourceSeries<'_, '_> {
         self.plan.texts.is_empty() && self.plan.metrics.iter().all(|metric| is_field(metric.value))
     }
 
+    fn begin_columns(&mut self, times_ns: &[i64]) {
+        let times_ms = &mut self.times.times_ms;
+        times_ms.clear();
+        times_ms.extend(times_ns.iter().map(|time_ns| time_ns.div_euclid(1_000_000)));
+        let begin = times_ms.partition_point(|&time_ms| time_ms < self.found.from_ms);
+        let end = times_ms.partition_point(|&time_ms| time_ms <= self.found.to_ms);
+        self.times.in_period = begin..end.max(begin);
+    }
+
     fn column(&mut self, column: &StoredColumn<'_>) -> Result<(), archive::Error> {
         let taken = self.take_column(column);
         self.ended(taken)
@@ -373,7 +401,7 @@ impl SourceSeries<'_, '_> {
         let units = self.units(column.file, column.def, column.field);
         for one in known.iter_mut().flat_map(|known| &mut known.series) {
             if matches!(one.value, MetricValue::Field(field) if field == column.field) {
-                self.found.column(one, column, units)?;
+                self.found.column(one, column, &self.times, units)?;
             }
         }
         self.rows[column.instance] = known;
