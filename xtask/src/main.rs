@@ -101,8 +101,8 @@ fn main() -> ExitCode {
 
 /// Every check.  Formatting, layout and the build must be right before anything else; of the rest
 /// each step runs, so that one run tells all that is wrong.  One build serves all steps; while the
-/// tests run, the steps that start other programs of cargo run beside them.  Unless `all` is to run,
-/// what passed and has not changed since is left out.
+/// tests run, the other steps run beside them, in two rows.  Unless `all` is to run, what passed and
+/// has not changed since is left out.
 fn ci(strict: bool, long: bool, all: bool) -> anyhow::Result<()> {
     let ledger = Ledger::begin()?;
     let unchanged = Unchanged::open(!all)?;
@@ -119,6 +119,12 @@ fn ci(strict: bool, long: bool, all: bool) -> anyhow::Result<()> {
             let long = long.then_some((LONG_VARIABLE, Path::new("1")));
             steps.may("test", || suite::run(&built, long.as_slice(), &unchanged));
         });
+        // Machines and browsers mostly wait and translate; in one row with the steps below, which compile
+        // and measure, they would end long after the tests.
+        scope.spawn(|| {
+            steps.unless(&unchanged, "vm", &programs, || vm::run_in_ci(&built.whit));
+            steps.unless(&unchanged, "page", &programs, || page::check(&built.whit, long));
+        });
         steps.may("lints", || {
             ensure!(built.warnings == 0, "{} complaints, shown above", built.warnings);
             Ok(())
@@ -126,8 +132,6 @@ fn ci(strict: bool, long: bool, all: bool) -> anyhow::Result<()> {
         steps.may("doc", || doc::run(&built.artifacts, &unchanged));
         steps.may("gen --check", || generate::run(&built.whit, true));
         steps.unless(&unchanged, "newcomer", &whole_tree, || newcomer::run(true));
-        steps.unless(&unchanged, "vm", &programs, || vm::run_in_ci(&built.whit));
-        steps.unless(&unchanged, "page", &programs, || page::check(&built.whit, long));
         steps.may("packages", packages);
         steps.unless(&unchanged, "smoke", &programs, || smoke::run(&built.whit));
     });

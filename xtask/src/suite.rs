@@ -44,7 +44,7 @@ const STILL_RUNNING_PAUSE: Duration = Duration::from_secs(60);
 /// What is said of a job whose processes outlived it.
 const LEFT_BEHIND: &str = "these processes outlived the tests that started them, and were ended";
 
-/// How many of the slowest tests are listed.
+/// How many of the slowest tests, and of the costliest files, are listed.
 const SLOWEST: usize = 20;
 
 /// Jobs that take long, and so begin first.
@@ -432,7 +432,7 @@ fn parse(output: &str) -> Outcome {
     outcome
 }
 
-/// Prints what failed, the slowest tests and the sums.
+/// Prints what failed, the slowest tests, the costliest files and the sums.
 fn report(
     ended: &[(Job<'_>, Outcome)],
     unchanged: &[Job<'_>],
@@ -455,6 +455,13 @@ fn report(
     println!("the {SLOWEST} slowest tests, in seconds:");
     for (seconds, test) in times.iter().take(SLOWEST) {
         println!("{seconds:>7.1}  {test}");
+    }
+    let mut costs: Vec<(f64, &str)> =
+        ended.iter().map(|(job, outcome)| (outcome.cpu_seconds, job.name.as_str())).collect();
+    costs.sort_by(|one, other| other.0.total_cmp(&one.0));
+    println!("the {SLOWEST} costliest files of tests, in seconds of CPU time:");
+    for (seconds, job) in costs.iter().take(SLOWEST) {
+        println!("{seconds:>7.1}  {job}");
     }
     let total: f64 = times.iter().map(|(seconds, _)| seconds).sum();
     let cpu_seconds: f64 = ended.iter().map(|(_, outcome)| outcome.cpu_seconds).sum();
