@@ -7,55 +7,57 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
 use crate::tidy::packages;
+use crate::unchanged::Unchanged;
 use crate::{cpu, root, target, tool};
 
 /// Checks every library and program of the workspace.
 ///
 /// # Errors
 /// If rustdoc finds a fault, or a library is missing in what was built.
-pub(crate) fn run(artifacts: &[Value]) -> anyhow::Result<()> {
+pub(crate) fn run(artifacts: &[Value], unchanged: &Unchanged) -> anyhow::Result<()> {
     let metadata = packages::metadata()?;
     let libraries = libraries(artifacts);
     let mut faulty = Vec::new();
-    let mut count = 0;
+    let (mut count, mut left_out) = (0, 0);
     for artifact in artifacts.iter().filter(|artifact| is_documented(artifact)) {
         let name = text(&artifact["target"]["name"]);
         count += 1;
-        let mut rustdoc = std::process::Command::new(tool("rustdoc"));
-        rustdoc.current_dir(root()).env("RUSTC_BOOTSTRAP", "1");
         let package = package(&metadata, text(&artifact["package_id"]))?;
-        let manifest = Path::new(text(&package["manifest_path"]));
-        rustdoc.env("CARGO_PKG_VERSION", text(&package["version"]));
-        rustdoc.env("CARGO_MANIFEST_DIR", manifest.parent().context("a manifest is in a folder")?);
+        let folder = Path::new(text(&package["manifest_path"])).parent();
+        let folder = folder.context("a manifest is in a folder")?;
+        let mut rustdoc = rustdoc(artifact, package, folder);
         if let Some(folder) = script_output(artifacts, text(&artifact["package_id"])) {
             rustdoc.env("OUT_DIR", folder);
         }
-        rustdoc.args(["-Zunstable-options", "--check", "--document-private-items"]);
-        // Private items are documented too, so links to them lead somewhere.
-        rustdoc.args(["-Dwarnings", "-Arustdoc::private_intra_doc_links"]);
-        rustdoc.args(["--edition", text(&artifact["target"]["edition"])]);
-        rustdoc.args(["--crate-name", &name.replace('-', "_")]);
-        rustdoc.args(["--crate-type", text(&artifact["target"]["crate_types"][0])]);
-        for feature in artifact["features"].as_array().into_iter().flatten() {
-            rustdoc.arg("--cfg").arg(format!("feature=\"{}\"", text(feature)));
-        }
-        rustdoc.arg("-L").arg(format!("dependency={}", target().join("debug/deps").display()));
+        let mut used = Vec::new();
         for (dependency, id) in dependencies(&metadata, text(&artifact["package_id"])) {
             // A dependency of tests alone, or of the build script, is not among the libraries.
             if let Some(path) = libraries.get(id) {
                 rustdoc.arg("--extern").arg(format!("{dependency}={path}"));
+                used.push(Path::new(*path));
             }
+        }
+        // A library that is built anew has all above it built anew.
+        let code = folder.strip_prefix(root()).unwrap_or(folder).join("");
+        let stamp = unchanged.stamp(&used, &[&code.to_string_lossy()]);
+        let check = format!("doc {} {name}", text(&artifact["target"]["kind"][0]));
+        if unchanged.has_passed(&check, &stamp) {
+            left_out += 1;
+            continue;
         }
         rustdoc.arg(text(&artifact["target"]["src_path"]));
         let mut child = rustdoc.spawn().context("cannot start rustdoc")?;
         let (status, cpu_seconds) = cpu::wait(&mut child)?;
         cpu::add(cpu_seconds);
-        if !status.success() {
+        if status.success() {
+            unchanged.keep(&check, &stamp)?;
+        } else {
             faulty.push(name);
         }
     }
@@ -63,8 +65,26 @@ pub(crate) fn run(artifacts: &[Value]) -> anyhow::Result<()> {
     if !faulty.is_empty() {
         bail!("faults in the documentation of {}", faulty.join(", "));
     }
-    println!("doc: {count} crates");
+    println!("doc: {count} crates, {left_out} of them unchanged since they passed");
     Ok(())
+}
+
+/// The command that checks a library or program, without the libraries that it uses.
+fn rustdoc(artifact: &Value, package: &Value, folder: &Path) -> Command {
+    let mut rustdoc = Command::new(tool("rustdoc"));
+    rustdoc.current_dir(root()).env("RUSTC_BOOTSTRAP", "1");
+    rustdoc.env("CARGO_PKG_VERSION", text(&package["version"])).env("CARGO_MANIFEST_DIR", folder);
+    rustdoc.args(["-Zunstable-options", "--check", "--document-private-items"]);
+    // Private items are documented too, so links to them lead somewhere.
+    rustdoc.args(["-Dwarnings", "-Arustdoc::private_intra_doc_links"]);
+    rustdoc.args(["--edition", text(&artifact["target"]["edition"])]);
+    rustdoc.args(["--crate-name", &text(&artifact["target"]["name"]).replace('-', "_")]);
+    rustdoc.args(["--crate-type", text(&artifact["target"]["crate_types"][0])]);
+    for feature in artifact["features"].as_array().into_iter().flatten() {
+        rustdoc.arg("--cfg").arg(format!("feature=\"{}\"", text(feature)));
+    }
+    rustdoc.arg("-L").arg(format!("dependency={}", target().join("debug/deps").display()));
+    rustdoc
 }
 
 fn text(value: &Value) -> &str {

@@ -11,6 +11,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail, ensure};
 
 use skips::Ledger;
+use unchanged::Unchanged;
 
 mod bpf;
 mod costs;
@@ -26,12 +27,16 @@ mod skips;
 mod smoke;
 mod suite;
 mod tidy;
+mod unchanged;
 mod vm;
 
 const HELP: &str = "\
 cargo xtask ci       all checks and tests: what CI runs; --strict (or CI=true) also fails on a
                      test that was skipped and is not on the list in xtask/src/skips.rs;
-                     --long: random comparisons run all of their cases instead of a share
+                     --long: random comparisons run all of their cases instead of a share;
+                     what passed on this machine within twelve hours, and looks at nothing that
+                     has changed since, is named and not run again: --all (as --strict, --long
+                     and CI=true) runs everything
 cargo xtask test     all tests, several files at a time, with the slowest at the end
 cargo xtask doc      check the documentation of all crates
 cargo xtask fmt      format all code, also the files that `cargo fmt` does not find
@@ -55,12 +60,19 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["ci", options @ ..] if options.iter().all(|one| matches!(*one, "--strict" | "--long")) => {
+        ["ci", options @ ..]
+            if options.iter().all(|one| ["--all", "--long", "--strict"].contains(one)) =>
+        {
             let is_ci = std::env::var_os("CI").is_some_and(|value| value == "true");
-            ci(is_ci || options.contains(&"--strict"), options.contains(&"--long"))
+            let (is_strict, is_long) = (options.contains(&"--strict"), options.contains(&"--long"));
+            ci(is_ci || is_strict, is_long, is_ci || !options.is_empty())
         }
-        ["test"] => suite::build().and_then(|built| suite::run(&built, &[])),
-        ["doc"] => suite::build().and_then(|built| doc::run(&built.artifacts)),
+        ["test"] => {
+            suite::build().and_then(|built| suite::run(&built, &[], &Unchanged::open(false)?))
+        }
+        ["doc"] => {
+            suite::build().and_then(|built| doc::run(&built.artifacts, &Unchanged::open(false)?))
+        }
         ["fmt"] => format(&[]),
         ["tidy"] => tidy::run(),
         ["gen"] => build_whit(false).and_then(|whit| generate::run(&whit, false)),
@@ -89,34 +101,40 @@ fn main() -> ExitCode {
 
 /// Every check.  Formatting, layout and the build must be right before anything else; of the rest
 /// each step runs, so that one run tells all that is wrong.  One build serves all steps; while the
-/// tests run, the steps that start other programs of cargo run beside them.
-fn ci(strict: bool, long: bool) -> anyhow::Result<()> {
+/// tests run, the other steps run beside them, in two rows.  Unless `all` is to run, what passed and
+/// has not changed since is left out.
+fn ci(strict: bool, long: bool, all: bool) -> anyhow::Result<()> {
     let ledger = Ledger::begin()?;
+    let unchanged = Unchanged::open(!all)?;
     let steps = Steps::default();
     steps.must("fmt", || format(&["--check"]))?;
     steps.must("tidy", tidy::run)?;
     let built = steps.must("build", suite::build)?;
+    let bench = built.whit.with_file_name("whit-bench");
+    let programs = unchanged.stamp(&[&built.whit, &bench], &[]);
+    // The copy has all code.
+    let whole_tree = unchanged.stamp(&[], &[""]);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut environment = vec![(skips::VARIABLE, ledger.path())];
-            if long {
-                environment.push((LONG_VARIABLE, Path::new("1")));
-            }
-            steps.may("test", || suite::run(&built, &environment));
+            let long = long.then_some((LONG_VARIABLE, Path::new("1")));
+            steps.may("test", || suite::run(&built, long.as_slice(), &unchanged));
+        });
+        // Machines and browsers mostly wait and translate; in one row with the steps below, which compile
+        // and measure, they would end long after the tests.
+        scope.spawn(|| {
+            steps.unless(&unchanged, "vm", &programs, || vm::run_in_ci(&built.whit));
+            steps.unless(&unchanged, "page", &programs, || page::check(&built.whit, long));
         });
         steps.may("lints", || {
             ensure!(built.warnings == 0, "{} complaints, shown above", built.warnings);
             Ok(())
         });
-        steps.may("doc", || doc::run(&built.artifacts));
+        steps.may("doc", || doc::run(&built.artifacts, &unchanged));
         steps.may("gen --check", || generate::run(&built.whit, true));
-        steps.may("newcomer", || newcomer::run(true));
-        steps.may("vm", || vm::run_in_ci(&built.whit));
-        steps.may("page", || page::check(&built.whit, long));
+        steps.unless(&unchanged, "newcomer", &whole_tree, || newcomer::run(true));
         steps.may("packages", packages);
+        steps.unless(&unchanged, "smoke", &programs, || smoke::run(&built.whit));
     });
-    // Benchmarks by themselves: beside other work they would wait for it.
-    steps.may("smoke", || smoke::run(&built.whit));
     let unlisted = ledger.show()?;
     let failed = steps.show();
     if !failed.is_empty() {
@@ -169,6 +187,26 @@ impl Steps {
         if let Err(error) = self.must(name, work) {
             eprintln!("xtask: {error:#}");
         }
+    }
+
+    /// As [`Steps::may`], unless the step passed with this stamp.
+    fn unless(
+        &self,
+        unchanged: &Unchanged,
+        name: &'static str,
+        stamp: &str,
+        work: impl FnOnce() -> anyhow::Result<()>,
+    ) {
+        if unchanged.has_passed(name, stamp) {
+            println!("==> {name}: not run, unchanged since it passed (--all runs it)");
+            return;
+        }
+        skips::take_added();
+        self.may(name, || {
+            work()?;
+            // A step that skips tells so in each run.
+            if skips::take_added() { Ok(()) } else { unchanged.keep(name, stamp) }
+        });
     }
 
     /// Prints the time of each step; gives those that failed.

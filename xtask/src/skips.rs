@@ -2,6 +2,7 @@
 //!
 //! `testkit::skip` appends a line for each skip to the file that a variable names; see there.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -42,15 +43,56 @@ const ALLOWED: &[(&str, &str)] = &[
 /// Adds a skip of `xtask` itself to the ledger, and says it.
 pub(crate) fn add(what: &str, reason: &str, test: &str) -> anyhow::Result<()> {
     println!("skipped: {what}: {reason}");
+    ADDED.set(true);
     if let Ok(mut file) = std::fs::OpenOptions::new().append(true).open(path()) {
         writeln!(file, "{what}\t{}\t{test}", reason.replace(['\t', '\n'], " "))?;
     }
     Ok(())
 }
 
+thread_local! {
+    /// Whether this thread's step has skipped something.
+    static ADDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread has added a skip since the last call.
+pub(crate) fn take_added() -> bool {
+    ADDED.take()
+}
+
 /// Where the ledger is.
 fn path() -> PathBuf {
     target().join("skips.tsv")
+}
+
+/// The ledger of one job of the run, which goes into that of the run at its end.
+pub(crate) struct JobLedger {
+    path: PathBuf,
+}
+
+impl JobLedger {
+    /// An empty one; `job` is a name of its own.
+    pub(crate) fn begin(job: &str) -> anyhow::Result<Self> {
+        let folder = target().join("skips");
+        std::fs::create_dir_all(&folder)?;
+        let path = folder.join(job.replace('/', "-"));
+        std::fs::write(&path, "")?;
+        Ok(JobLedger { path })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds its lines to the ledger of the run; gives them.
+    pub(crate) fn end(&self) -> anyhow::Result<String> {
+        let lines = std::fs::read_to_string(&self.path)?;
+        std::fs::remove_file(&self.path)?;
+        if let Ok(mut file) = std::fs::OpenOptions::new().append(true).open(path()) {
+            file.write_all(lines.as_bytes())?;
+        }
+        Ok(lines)
+    }
 }
 
 /// The ledger of one run.
@@ -65,10 +107,6 @@ impl Ledger {
         std::fs::create_dir_all(target())?;
         std::fs::write(&path, "")?;
         Ok(Ledger { path })
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Prints what was skipped; gives how many of these are not allowed.

@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
-use crate::{cpu, target};
+use crate::unchanged::Unchanged;
+use crate::{cpu, skips, target};
 use pipe::PipeText;
 
 mod pipe;
@@ -43,7 +44,7 @@ const STILL_RUNNING_PAUSE: Duration = Duration::from_secs(60);
 /// What is said of a job whose processes outlived it.
 const LEFT_BEHIND: &str = "these processes outlived the tests that started them, and were ended";
 
-/// How many of the slowest tests are listed.
+/// How many of the slowest tests, and of the costliest files, are listed.
 const SLOWEST: usize = 20;
 
 /// Jobs that take long, and so begin first.
@@ -73,6 +74,8 @@ pub(crate) struct Built {
     /// What cargo says of each library and program, and of each build script.
     pub(crate) artifacts: Vec<Value>,
     programs: Vec<TestProgram>,
+    /// Programs, examples and libraries for other languages, by the folder of their package.
+    products: BTreeMap<PathBuf, Vec<PathBuf>>,
 }
 
 #[derive(Debug)]
@@ -90,6 +93,16 @@ struct Job<'a> {
     name: String,
     program: &'a TestProgram,
     tests: Vec<String>,
+    /// What it looks at: see [`Unchanged`].
+    stamp: String,
+}
+
+impl Job<'_> {
+    /// The name under which it is kept that it passed: two programs may have a file of one name.
+    fn key(&self) -> String {
+        let program = self.program.path.file_name().unwrap_or_default();
+        format!("{} {}", program.to_string_lossy(), self.name)
+    }
 }
 
 /// How a job ended.
@@ -104,6 +117,8 @@ struct Outcome {
     cpu_seconds: f64,
     /// What to show of a job that failed.
     complaint: Option<String>,
+    /// Lines for the ledger of skips.
+    skips: String,
 }
 
 /// Lets cargo compile the workspace by clippy's compiler: rustc, and the lints.  So the build that the
@@ -127,7 +142,7 @@ pub(crate) fn build() -> anyhow::Result<Built> {
     let (status, cpu_seconds) = cpu::wait(&mut cargo)?;
     cpu::add(cpu_seconds);
     let (mut programs, mut whit, mut artifacts) = (Vec::new(), None, Vec::new());
-    let mut warnings = 0;
+    let (mut products, mut warnings) = (BTreeMap::<PathBuf, Vec<PathBuf>>::new(), 0);
     for line in messages.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{")) {
         let message: Value = serde_json::from_slice(line)?;
         let is_script = message["reason"] == "build-script-executed";
@@ -139,6 +154,12 @@ pub(crate) fn build() -> anyhow::Result<Built> {
             eprint!("{text}");
             warnings += 1;
         }
+        if is_artifact && message["profile"]["test"] == false {
+            let folder = manifest_folder(&message)?;
+            let files = message["filenames"].as_array().into_iter().flatten();
+            let files = files.filter_map(|file| file.as_str().map(PathBuf::from));
+            products.entry(folder).or_default().extend(files.filter(|file| is_product(file)));
+        }
         let Some(path) = message["executable"].as_str().map(PathBuf::from) else { continue };
         let target = &message["target"];
         let name = target["name"].as_str().unwrap_or_default();
@@ -149,12 +170,23 @@ pub(crate) fn build() -> anyhow::Result<Built> {
         }
     }
     ensure!(status.success(), "cargo test --no-run: {status}");
-    Ok(Built { warnings, whit: whit.context("cargo built no whit")?, artifacts, programs })
+    let whit = whit.context("cargo built no whit")?;
+    Ok(Built { warnings, whit, artifacts, programs, products })
+}
+
+/// Whether a test may start or load a built file: a program, an example, a library for C.
+fn is_product(file: &Path) -> bool {
+    !file.extension().is_some_and(|end| ["rlib", "rmeta", "d"].iter().any(|one| end == *one))
+}
+
+/// The folder of the package that a message of cargo is about.
+fn manifest_folder(message: &Value) -> anyhow::Result<PathBuf> {
+    let manifest = Path::new(message["manifest_path"].as_str().context("no manifest")?);
+    Ok(manifest.parent().context("a manifest is in a folder")?.to_owned())
 }
 
 fn test_program(message: &Value, target: &str, path: PathBuf) -> anyhow::Result<TestProgram> {
-    let manifest = Path::new(message["manifest_path"].as_str().context("no manifest")?);
-    let folder = manifest.parent().context("a manifest is in a folder")?.to_owned();
+    let folder = manifest_folder(message)?;
     let package = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let is_unit = message["target"]["kind"].as_array().is_some_and(|kinds| {
         kinds.iter().any(|kind| !matches!(kind.as_str(), Some("test" | "example")))
@@ -167,15 +199,29 @@ fn test_program(message: &Value, target: &str, path: PathBuf) -> anyhow::Result<
     Ok(TestProgram { name, path, folder })
 }
 
-/// Runs all tests; `environment` is added to that of each.  Prints failures, the slowest tests and
-/// the sums.
+/// Runs all tests whose programs have changed since they passed; `environment` is added to that of
+/// each.  Prints failures, the slowest tests and the sums.
 ///
 /// # Errors
 /// If a test failed, or a program could not be run.
-pub(crate) fn run(built: &Built, environment: &[(&str, &Path)]) -> anyhow::Result<()> {
+pub(crate) fn run(
+    built: &Built,
+    environment: &[(&str, &Path)],
+    unchanged: &Unchanged,
+) -> anyhow::Result<()> {
     let start = Instant::now();
+    let (passed, jobs): (Vec<_>, Vec<_>) = jobs(built, unchanged)?
+        .into_iter()
+        .partition(|job| unchanged.has_passed(&job.key(), &job.stamp));
+    if !passed.is_empty() {
+        let tests: usize = passed.iter().map(|job| job.tests.len()).sum();
+        println!(
+            "not run: {} files with {tests} tests, unchanged since they passed (--all runs them)",
+            passed.len()
+        );
+    }
     let (alone, mut together): (Vec<_>, Vec<_>) =
-        jobs(built)?.into_iter().partition(|job| ALONE.iter().any(|(name, _)| *name == job.name));
+        jobs.into_iter().partition(|job| ALONE.iter().any(|(name, _)| *name == job.name));
     let known = known_seconds();
     let seconds = |job: &Job<'_>| {
         let guess = if LONG.contains(&job.name.as_str()) { 60.0 } else { job.tests.len() as f64 };
@@ -185,9 +231,15 @@ pub(crate) fn run(built: &Built, environment: &[(&str, &Path)]) -> anyhow::Resul
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let mut ended = run_queue(together, cpus + JOBS_MORE_THAN_CPUS, job_time_max(), environment);
     ended.extend(run_queue(alone, 1, job_time_max(), environment));
+    for (job, outcome) in &ended {
+        // One that skips tells so in each run, and one that failed at first is to be seen again.
+        if outcome.failed == 0 && outcome.skips.is_empty() {
+            unchanged.keep(&job.key(), &job.stamp)?;
+        }
+    }
     run_failed_again(&mut ended, environment);
-    keep_seconds(&ended)?;
-    report(&ended, start.elapsed())
+    keep_seconds(&ended, known)?;
+    report(&ended, &passed, start.elapsed())
 }
 
 /// Runs the jobs that failed once more, one at a time.  What passes then was disturbed by the load of
@@ -214,9 +266,13 @@ fn is_failed((_, outcome): &(Job<'_>, Outcome)) -> bool {
 }
 
 /// The jobs of all programs.
-fn jobs(built: &Built) -> anyhow::Result<Vec<Job<'_>>> {
+fn jobs<'a>(built: &'a Built, unchanged: &Unchanged) -> anyhow::Result<Vec<Job<'a>>> {
     let mut jobs = Vec::new();
     for program in &built.programs {
+        let products = built.products.get(&program.folder).into_iter().flatten();
+        let looked_at: Vec<&Path> =
+            [&program.path].into_iter().chain(products).map(PathBuf::as_path).collect();
+        let stamp = unchanged.stamp(&looked_at, &[]);
         let is_grouped = !program.name.contains(' ');
         let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for test in list(program)? {
@@ -226,7 +282,7 @@ fn jobs(built: &Built) -> anyhow::Result<Vec<Job<'_>>> {
         }
         for (file, tests) in files {
             let name = format!("{} {file}", program.name).trim_end().to_owned();
-            jobs.push(Job { name, program, tests });
+            jobs.push(Job { name, program, tests, stamp: stamp.clone() });
         }
     }
     Ok(jobs)
@@ -307,6 +363,8 @@ fn run_job(
     command.args(["--exact", "-Zunstable-options", "--report-time"]).args(&job.tests);
     command.current_dir(&job.program.folder).env("RUSTC_BOOTSTRAP", "1");
     command.envs(environment.iter().copied()).env("CARGO_MANIFEST_DIR", &job.program.folder);
+    let ledger = skips::JobLedger::begin(&job.key())?;
+    command.env(skips::VARIABLE, ledger.path());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().context("cannot start the tests")?;
     let output = PipeText::read(child.stdout.take().context("an output")?);
@@ -334,7 +392,7 @@ fn run_job(
     let (status, cpu_seconds) = cpu::wait(&mut child)?;
     let left_behind = [output.end_holders(), complaints.end_holders()].concat();
     let (output, complaints) = (output.so_far(), complaints.so_far());
-    let mut outcome = Outcome { cpu_seconds, ..parse(&output) };
+    let mut outcome = Outcome { cpu_seconds, skips: ledger.end()?, ..parse(&output) };
     if !status.success() || outcome.passed + outcome.ignored != job.tests.len() {
         outcome.failed = outcome.failed.max(1);
         outcome.complaint = Some(format!("{status}\n{complaints}{output}"));
@@ -374,8 +432,12 @@ fn parse(output: &str) -> Outcome {
     outcome
 }
 
-/// Prints what failed, the slowest tests and the sums.
-fn report(ended: &[(Job<'_>, Outcome)], elapsed: Duration) -> anyhow::Result<()> {
+/// Prints what failed, the slowest tests, the costliest files and the sums.
+fn report(
+    ended: &[(Job<'_>, Outcome)],
+    unchanged: &[Job<'_>],
+    elapsed: Duration,
+) -> anyhow::Result<()> {
     let mut times: Vec<(f64, String)> = Vec::new();
     let (mut passed, mut failed, mut ignored) = (0, 0, 0);
     for (job, outcome) in ended {
@@ -394,6 +456,13 @@ fn report(ended: &[(Job<'_>, Outcome)], elapsed: Duration) -> anyhow::Result<()>
     for (seconds, test) in times.iter().take(SLOWEST) {
         println!("{seconds:>7.1}  {test}");
     }
+    let mut costs: Vec<(f64, &str)> =
+        ended.iter().map(|(job, outcome)| (outcome.cpu_seconds, job.name.as_str())).collect();
+    costs.sort_by(|one, other| other.0.total_cmp(&one.0));
+    println!("the {SLOWEST} costliest files of tests, in seconds of CPU time:");
+    for (seconds, job) in costs.iter().take(SLOWEST) {
+        println!("{seconds:>7.1}  {job}");
+    }
     let total: f64 = times.iter().map(|(seconds, _)| seconds).sum();
     let cpu_seconds: f64 = ended.iter().map(|(_, outcome)| outcome.cpu_seconds).sum();
     cpu::add(cpu_seconds);
@@ -401,7 +470,7 @@ fn report(ended: &[(Job<'_>, Outcome)], elapsed: Duration) -> anyhow::Result<()>
     println!("{total:>7.1}  all, run in {elapsed:.1}, with {cpu_seconds:.1} of CPU time");
     println!("{passed} passed, {failed} failed, {ignored} skipped");
     ensure!(failed == 0, "{failed} tests failed");
-    ensure!(passed > 0, "no test ran");
+    ensure!(passed > 0 || !unchanged.is_empty(), "no test ran");
     Ok(())
 }
 
@@ -417,11 +486,16 @@ fn known_seconds() -> BTreeMap<String, f64> {
     lines.filter_map(|(seconds, job)| Some((job.to_owned(), seconds.parse().ok()?))).collect()
 }
 
-fn keep_seconds(ended: &[(Job<'_>, Outcome)]) -> anyhow::Result<()> {
-    let mut text = String::new();
+fn keep_seconds(
+    ended: &[(Job<'_>, Outcome)],
+    mut known: BTreeMap<String, f64>,
+) -> anyhow::Result<()> {
     for (job, outcome) in ended {
-        let seconds: f64 = outcome.times.iter().map(|(seconds, _)| seconds).sum();
-        writeln!(text, "{seconds:.3}\t{}", job.name)?;
+        known.insert(job.name.clone(), outcome.times.iter().map(|(seconds, _)| seconds).sum());
+    }
+    let mut text = String::new();
+    for (name, seconds) in &known {
+        writeln!(text, "{seconds:.3}\t{name}")?;
     }
     std::fs::write(seconds_file(), text).context("cannot keep the seconds of the tests")
 }

@@ -153,6 +153,14 @@ pub struct CommonArguments {
     pub save: Option<PathBuf>,
 }
 
+/// Where a benchmark makes its files.
+#[derive(clap::Args)]
+struct FolderArgument {
+    /// Make all files below this folder, not in the temporary folder
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
+
 impl CommonArguments {
     /// Turns of each contestant.
     fn rounds(&self) -> usize {

@@ -27,11 +27,11 @@ use generate::{Case, FILES};
 
 /// Command lines of a long run that asks for no number, and of a short one, and their seed: always the same ones, so that whoever changes something else is not told of an old
 /// difference.
-const FEW: [usize; 2] = [2000, 60];
+const FEW: [usize; 2] = [2000, 30];
 const FEW_SEED: u64 = 1;
 
 /// Command lines of a long and of a short run that pack many values, and their first seed.
-const PACKED: [usize; 2] = [500, 25];
+const PACKED: [usize; 2] = [500, 12];
 const PACKED_SEED: u64 = 9_000_000;
 
 /// Each starts parallel, which takes a third of a second.

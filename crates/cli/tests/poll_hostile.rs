@@ -11,7 +11,9 @@ use std::time::Instant;
 use serde_json::Value;
 use snmp_simulator::{AgentThread, hostile_switch};
 
-const DEVICES: u32 = 100;
+/// Devices of a long run, and of a short one.  Each has a dozen texts of the twenty hostile parts, and
+/// every fifth has long ones.
+const DEVICES: [u32; 2] = [100, 35];
 const INTERFACES: u32 = 3;
 /// The community of all devices, which is written into configurations only.
 const SECRET: &str = "Tr0ub4dor";
@@ -19,6 +21,10 @@ const SECRET: &str = "Tr0ub4dor";
 fn now_ns() -> u64 {
     static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
     u64::try_from(BEGUN.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn devices() -> u32 {
+    DEVICES[usize::from(!testkit::is_long())]
 }
 
 struct Site {
@@ -30,10 +36,11 @@ impl Site {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let mark = folder.path().join("mark").display().to_string();
-        let agents = AgentThread::start_switches(DEVICES, INTERFACES, now_ns, |number, device| {
-            *device = hostile_switch(number, INTERFACES, &mark);
-            device.community = SECRET.as_bytes().to_vec();
-        });
+        let agents =
+            AgentThread::start_switches(devices(), INTERFACES, now_ns, |number, device| {
+                *device = hostile_switch(number, INTERFACES, &mark);
+                device.community = SECRET.as_bytes().to_vec();
+            });
         let site = Site { folder, agents: agents.expect("a thread") };
         std::fs::create_dir(site.path("data")).expect("made");
         site
@@ -54,7 +61,7 @@ impl Site {
         words.extend(["--nodefaultglobal", "--ifdesc=alias,descr,name"].map(str::to_owned));
         words.push(format!("--global=WorkDir: {}", self.path("data").display()));
         words.extend(globals.iter().map(|line| format!("--global={line}")));
-        for number in 0..DEVICES {
+        for number in 0..devices() {
             let ways = ["name", "descr", "nr"];
             words.push(format!("--ifref={},nr", ways[number as usize % 3]));
             let address = self.agents.address(number);
@@ -120,7 +127,7 @@ fn rounds_of_hostile_devices_are_harmless_everywhere() {
     let log = text(&log);
     let is_ours = |line: &str| line.starts_with("20") && line.get(19..21) == Some(": ");
     assert!(log.lines().all(is_ours), "{:?}", log.lines().find(|line| !is_ours(line)));
-    assert_eq!(log.matches("--log: ").count() as u32, 2 * DEVICES * INTERFACES);
+    assert_eq!(log.matches("--log: ").count() as u32, 2 * devices() * INTERFACES);
     assert_is_owners(&site.path("mrtg.ok"));
 
     let output = site.whit(&["play", "rec", "--json"]);
@@ -166,7 +173,7 @@ fn pages_of_hostile_devices_are_plain() {
     let entries = std::fs::read_dir(site.path("data")).expect("pages").flatten();
     let pages = entries.map(|entry| entry.path());
     files.extend(pages.filter(|path| path.extension().is_some_and(|end| end == "html")));
-    assert_eq!(files.len() as u32, 6 + DEVICES * INTERFACES);
+    assert_eq!(files.len() as u32, 6 + devices() * INTERFACES);
     testkit::assert_plain_html(&files);
     for name in ["mrtg-l.png", "mrtg-m.png", "mrtg-r.png"] {
         let picture = std::fs::read(site.path("data").join(name)).expect(name);

@@ -3,7 +3,7 @@
 //! completed call is in a store, once in each, and the account of `verify` is that of the programs.
 //!
 //! Each program keeps an account of its own outside: how many calls of each thread were completed.
-//! A short run has a part of 500 scenes, a long one all; `WHIT_LOG_SCENES` says how many, and
+//! A short run has a part of the scenes of a long one; `WHIT_LOG_SCENES` says how many, and
 //! `WHIT_SEED` which is the first.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
@@ -28,6 +28,8 @@ use crate::common::{
 const THREADS: u64 = 2;
 /// Scenes at once: they mostly wait.
 const SIDE_BY_SIDE: usize = 3;
+/// Scenes of a long run, and of a short one.
+const SCENES: [u64; 2] = [500, 24];
 /// Most programs of a scene.
 const PROGRAMS_MAX: usize = 6;
 
@@ -296,7 +298,7 @@ fn play_scene(seed: u64) -> u64 {
 #[test]
 fn killed_at_random_they_lose_nothing_and_verify_says_so() {
     let first = testkit::seed(22_000);
-    let scenes = testkit::setting("WHIT_LOG_SCENES", testkit::share(500) as u64);
+    let scenes = testkit::setting("WHIT_LOG_SCENES", SCENES[usize::from(!testkit::is_long())]);
     let records = std::sync::atomic::AtomicU64::new(0);
     let next = std::sync::atomic::AtomicU64::new(first);
     std::thread::scope(|scope| {

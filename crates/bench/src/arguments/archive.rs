@@ -1,10 +1,8 @@
 //! `whit bench archive`: what questions to recordings cost.
 
-use std::path::PathBuf;
-
 use crate::archive::ArchivePlan;
 
-use super::CommonArguments;
+use super::{CommonArguments, FolderArgument};
 
 /// Arguments of `whit bench archive`.
 #[derive(clap::Args)]
@@ -34,9 +32,8 @@ pub struct BenchArchiveArguments {
     #[arg(long)]
     no_rival: bool,
 
-    /// Make the files below this folder, not in the temporary folder
-    #[arg(long, value_name = "DIR")]
-    folder: Option<PathBuf>,
+    #[command(flatten)]
+    place: FolderArgument,
 
     #[command(flatten)]
     pub common: CommonArguments,
@@ -53,7 +50,7 @@ impl BenchArchiveArguments {
             processes: common.size(self.processes, 20),
             process_seconds: common.size(self.process_seconds, 30),
             has_rival: !self.no_rival,
-            folder: self.folder.clone(),
+            folder: self.place.folder.clone(),
         }
     }
 }

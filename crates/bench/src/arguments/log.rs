@@ -1,10 +1,8 @@
 //! `whit bench log`: what a log call costs.
 
-use std::path::PathBuf;
-
 use crate::log::{LogCase, LogPlan};
 
-use super::{CommonArguments, all_or, one_of};
+use super::{CommonArguments, FolderArgument, all_or, one_of};
 
 /// Arguments of `whit bench log`.
 #[derive(clap::Args)]
@@ -43,9 +41,8 @@ pub struct BenchLogArguments {
           value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     records: u64,
 
-    /// Make spools, stores and outputs below this folder, not in the temporary folder
-    #[arg(long, value_name = "DIR")]
-    folder: Option<PathBuf>,
+    #[command(flatten)]
+    place: FolderArgument,
 
     #[command(flatten)]
     pub common: CommonArguments,
@@ -65,7 +62,7 @@ impl BenchLogArguments {
             bursts: common.size(self.bursts, 2),
             pauses: common.size(self.pauses, 5),
             records: common.size(self.records, 10_000),
-            folder: self.folder.clone(),
+            folder: self.place.folder.clone(),
         }
     }
 }

@@ -1,10 +1,8 @@
 //! `whit bench poll`: what polling devices costs.
 
-use std::path::PathBuf;
-
 use crate::poll::{PollCase, PollPlan};
 
-use super::{CommonArguments, all_or, one_of};
+use super::{CommonArguments, FolderArgument, all_or, one_of};
 
 /// Arguments of `whit bench poll`.
 #[derive(clap::Args)]
@@ -52,9 +50,8 @@ pub struct BenchPollArguments {
           value_parser = clap::value_parser!(u32).range(4..=1_000))]
     objects: u32,
 
-    /// Make the files below this folder, not in the temporary folder
-    #[arg(long, value_name = "DIR")]
-    folder: Option<PathBuf>,
+    #[command(flatten)]
+    place: FolderArgument,
 
     #[command(flatten)]
     pub common: CommonArguments,
@@ -75,7 +72,7 @@ impl BenchPollArguments {
             is_simulated: self.simulated,
             devices: common.size(self.devices, 11),
             objects: common.size(self.objects, 6),
-            folder: self.folder.clone(),
+            folder: self.place.folder.clone(),
         }
     }
 }

@@ -1,10 +1,8 @@
 //! `whit bench rrd`: what creating, updating, reading and drawing databases costs.
 
-use std::path::PathBuf;
-
 use crate::rrd::{RrdCase, RrdPlan};
 
-use super::{CommonArguments, all_or, one_of};
+use super::{CommonArguments, FolderArgument, all_or, one_of};
 
 /// Arguments of `whit bench rrd`.
 #[derive(clap::Args)]
@@ -39,9 +37,8 @@ pub struct BenchRrdArguments {
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
     piped: u64,
 
-    /// Make the files below this folder, not in the temporary folder
-    #[arg(long, value_name = "DIR")]
-    folder: Option<PathBuf>,
+    #[command(flatten)]
+    place: FolderArgument,
 
     #[command(flatten)]
     pub common: CommonArguments,
@@ -60,7 +57,7 @@ impl BenchRrdArguments {
             files: common.size(self.files, 5),
             many: common.size(self.many, 20),
             steps: common.size(self.steps, 3),
-            folder: self.folder.clone(),
+            folder: self.place.folder.clone(),
         }
     }
 }

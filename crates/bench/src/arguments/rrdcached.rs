@@ -1,10 +1,8 @@
 //! `whit bench rrdcached`: what updates through the caching daemon cost.
 
-use std::path::PathBuf;
-
 use crate::rrdcached::{DaemonCase, DaemonPlan};
 
-use super::{CommonArguments, all_or, one_of};
+use super::{CommonArguments, FolderArgument, all_or, one_of};
 
 /// Arguments of `whit bench rrdcached`.
 #[derive(clap::Args)]
@@ -39,9 +37,8 @@ pub struct BenchRrdcachedArguments {
           value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
     many: u64,
 
-    /// Make files and journals below this folder, not in the temporary folder
-    #[arg(long, value_name = "DIR")]
-    folder: Option<PathBuf>,
+    #[command(flatten)]
+    place: FolderArgument,
 
     #[command(flatten)]
     pub common: CommonArguments,
@@ -60,7 +57,7 @@ impl BenchRrdcachedArguments {
             targets: common.size(self.targets, 5),
             steps: common.size(self.steps, 12),
             many: common.size(self.many, 50),
-            folder: self.folder.clone(),
+            folder: self.place.folder.clone(),
         }
     }
 }

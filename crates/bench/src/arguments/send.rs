@@ -1,10 +1,8 @@
 //! `whit bench send`: what handing samples over costs.
 
-use std::path::PathBuf;
-
 use crate::send::SendPlan;
 
-use super::CommonArguments;
+use super::{CommonArguments, FolderArgument};
 
 /// Arguments of `whit bench send`.
 #[derive(clap::Args)]
@@ -19,9 +17,8 @@ pub struct BenchSendArguments {
     #[arg(long)]
     no_rival: bool,
 
-    /// Make the files below this folder, not in the temporary folder
-    #[arg(long, value_name = "DIR")]
-    folder: Option<PathBuf>,
+    #[command(flatten)]
+    place: FolderArgument,
 
     #[command(flatten)]
     pub common: CommonArguments,
@@ -34,7 +31,7 @@ impl BenchSendArguments {
             rounds: self.common.rounds(),
             seconds: self.common.size(self.seconds, 2),
             has_rivals: !self.no_rival,
-            folder: self.folder.clone(),
+            folder: self.place.folder.clone(),
         }
     }
 }

@@ -1,10 +1,8 @@
 //! `whit bench watch`: what the service costs with every part on.
 
-use std::path::PathBuf;
-
 use crate::watch::WatchPlan;
 
-use super::CommonArguments;
+use super::{CommonArguments, FolderArgument};
 
 /// Arguments of `whit bench watch`.
 #[derive(clap::Args)]
@@ -24,9 +22,8 @@ pub struct BenchWatchArguments {
     #[arg(long)]
     no_rival: bool,
 
-    /// Make the files below this folder, not in the temporary folder
-    #[arg(long, value_name = "DIR")]
-    folder: Option<PathBuf>,
+    #[command(flatten)]
+    place: FolderArgument,
 
     #[command(flatten)]
     pub common: CommonArguments,
@@ -41,7 +38,7 @@ impl BenchWatchArguments {
             seconds: common.size(self.seconds, 2),
             processes: common.size(self.processes, 10) as usize,
             has_rival: !self.no_rival,
-            folder: self.folder.clone(),
+            folder: self.place.folder.clone(),
         }
     }
 }
