@@ -206,7 +206,7 @@ impl Devices {
         if self.with_partitions.iter().any(|disk| is_partition && row.text("parent") == *disk) {
             return true;
         }
-        if !self.named.is_empty() && !self.partitions {
+        if !self.named.is_empty() && (self.all || !self.partitions) {
             return self.named.contains(&name);
         }
         let has_worked =

@@ -389,7 +389,8 @@ impl Sar {
         for (name, rows) in lines {
             let values: Vec<Option<f64>> =
                 columns.iter().map(|column| column.value(&rows)).collect();
-            let is_device = activity.label.is_some_and(|label| !["CPU", "INTR"].contains(&label));
+            let is_device =
+                activity.label.is_some_and(|label| !["CPU", "INTR", "TTY"].contains(&label));
             if self.omit_idle && is_device && values.iter().all(|value| *value == Some(0.0)) {
                 continue;
             }
