@@ -61,6 +61,7 @@ pub(crate) static ALL: &[Incumbent] = &[
     Incumbent::verb("iostat", &["sysstat", "iostat"]),
     Incumbent::verb("mpstat", &["sysstat", "mpstat"]),
     Incumbent::verb("pidstat", &["sysstat", "pidstat"]),
+    Incumbent::verb("sadf", &["sysstat", "sadf"]),
     Incumbent::verb("sar", &["sysstat", "sar"]),
     Incumbent::verb("uptime", &["sysstat", "uptime"]),
     Incumbent::verb("vmstat", &["sysstat", "vmstat"]),

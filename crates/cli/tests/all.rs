@@ -76,6 +76,7 @@ mod serve;
 mod serve_beside_prometheus;
 mod syscalls;
 mod sysstat;
+mod sysstat_differences;
 mod test_command_line;
 mod test_link_command;
 mod times;

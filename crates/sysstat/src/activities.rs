@@ -50,8 +50,8 @@ pub(crate) enum Cpus {
     Sum,
     /// All together, and each.
     All,
-    /// Some of them, and whether all together stand before them.
-    Some(Vec<usize>, bool),
+    /// Those in these ranges, both ends included, and whether all together stand before them.
+    Some(Vec<(usize, usize)>, bool),
 }
 
 impl Cpus {
@@ -60,22 +60,27 @@ impl Cpus {
         if text == "ALL" {
             return Some(Cpus::All);
         }
-        let (mut numbers, mut sum) = (Vec::new(), false);
+        let (mut ranges, mut sum) = (Vec::new(), false);
         for part in text.split(',') {
-            if part == "all" {
-                sum = true;
-                continue;
+            match part {
+                "all" => sum = true,
+                _ => ranges.push(range(part)?),
             }
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-            if first > last || last > 65_535 {
-                return None;
-            }
-            numbers.extend(first..=last);
         }
-        numbers.sort_unstable();
-        numbers.dedup();
-        Some(Cpus::Some(numbers, sum))
+        Some(Cpus::Some(ranges, sum))
+    }
+
+    /// Adds what another `-P` asks for.
+    pub(crate) fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (Cpus::Sum, other) => other,
+            (known, Cpus::Sum) => known,
+            (Cpus::Some(mut ranges, sum), Cpus::Some(more, also)) => {
+                ranges.extend(more);
+                Cpus::Some(ranges, sum || also)
+            }
+            _ => Cpus::All,
+        }
     }
 
     /// Whether all CPUs together are shown.
@@ -93,11 +98,27 @@ impl Cpus {
         match self {
             Cpus::Sum => false,
             Cpus::All => true,
-            Cpus::Some(numbers, _) => {
-                cpu_number(name).parse().is_ok_and(|number| numbers.contains(&number))
+            Cpus::Some(ranges, _) => {
+                let number = cpu_number(name).parse();
+                number.is_ok_and(|number| is_within(ranges, number))
             }
         }
     }
+}
+
+/// A range as `3`, `2-5` or `4-`, both ends included.
+pub(crate) fn range(text: &str) -> Option<(usize, usize)> {
+    let (first, last) = match text.split_once('-') {
+        None => (text.parse().ok()?, text.parse().ok()?),
+        Some((first, "")) => (first.parse().ok()?, usize::MAX),
+        Some((first, last)) => (first.parse().ok()?, last.parse().ok()?),
+    };
+    (first <= last).then_some((first, last))
+}
+
+/// Whether a number is in one of these ranges.
+pub(crate) fn is_within(ranges: &[(usize, usize)], number: usize) -> bool {
+    ranges.iter().any(|(first, last)| (*first..=*last).contains(&number))
 }
 
 /// `cpu3` is `3`.
@@ -120,7 +141,7 @@ pub(crate) fn cpu_lines<'a>(span: &Span<'a>, chosen: &Chosen) -> Vec<Line<'a>> {
     lines
 }
 
-fn only<'a>(span: &Span<'a>, source: &str) -> Vec<Line<'a>> {
+pub(crate) fn only<'a>(span: &Span<'a>, source: &str) -> Vec<Line<'a>> {
     match span.row(source) {
         Some(row) => vec![(String::new(), vec![row])],
         None => Vec::new(),
@@ -128,7 +149,7 @@ fn only<'a>(span: &Span<'a>, source: &str) -> Vec<Line<'a>> {
 }
 
 /// The rows of a source that are wanted, each a line.
-fn named<'a>(span: &Span<'a>, source: &str, wanted: &[String]) -> Vec<Line<'a>> {
+pub(crate) fn named<'a>(span: &Span<'a>, source: &str, wanted: &[String]) -> Vec<Line<'a>> {
     let rows = span.rows(source).into_iter().map(|row| (row.name(), vec![row]));
     rows.filter(|(name, _)| wanted.is_empty() || wanted.contains(name)).collect()
 }
@@ -158,10 +179,6 @@ fn transfer_lines<'a>(span: &Span<'a>, _: &Chosen) -> Vec<Line<'a>> {
     vec![(String::new(), span.rows("disk").into_iter().filter(is_device).collect())]
 }
 
-fn interface_lines<'a>(span: &Span<'a>, chosen: &Chosen) -> Vec<Line<'a>> {
-    named(span, "network", &chosen.interfaces)
-}
-
 fn filesystem_lines<'a>(span: &Span<'a>, chosen: &Chosen) -> Vec<Line<'a>> {
     let mut lines: Vec<Line<'a>> = Vec::new();
     for row in span.rows("filesystem") {
@@ -180,9 +197,15 @@ fn filesystem_lines<'a>(span: &Span<'a>, chosen: &Chosen) -> Vec<Line<'a>> {
 
 fn interrupt_lines<'a>(span: &Span<'a>, chosen: &Chosen) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
+    let names = &chosen.interrupts;
+    let is_listed = |wanted: &String, name: &str| {
+        wanted == name
+            || range(wanted)
+                .is_some_and(|range| name.parse().is_ok_and(|number| is_within(&[range], number)))
+    };
     let is_wanted =
-        |name: &str| chosen.interrupts.is_empty() || chosen.interrupts.iter().any(|n| n == name);
-    if is_wanted("SUM") {
+        |name: &str| names.is_empty() || names.iter().any(|wanted| is_listed(wanted, name));
+    if is_wanted("sum") || !chosen.each_interrupt {
         lines.push(("sum".to_owned(), span.rows("interrupt")));
     }
     if chosen.each_interrupt {
@@ -200,11 +223,11 @@ fn interrupt_lines<'a>(span: &Span<'a>, chosen: &Chosen) -> Vec<Line<'a>> {
     lines
 }
 
-fn level(rows: &[Row<'_>], field: &str) -> Option<f64> {
+pub(crate) fn level(rows: &[Row<'_>], field: &str) -> Option<f64> {
     rows.first()?.level(field)
 }
 
-fn one(rows: &[Row<'_>], field: &str) -> Option<f64> {
+pub(crate) fn one(rows: &[Row<'_>], field: &str) -> Option<f64> {
     rows.first()?.rate(field)
 }
 
@@ -254,17 +277,6 @@ fn pressure_lines<'a>(span: &Span<'a>, resource: &str) -> Vec<Line<'a>> {
     rows.map(|row| (String::new(), vec![row])).collect()
 }
 
-/// How much of an interface's speed the busier direction uses.
-fn interface_use(rows: &[Row<'_>]) -> Option<f64> {
-    let speed_mbit = level(rows, "speed_mbit").unwrap_or(0.0);
-    let bytes = one(rows, "rx_bytes")?.max(one(rows, "tx_bytes")?);
-    Some(percent(bytes * 8.0, speed_mbit * 1e6))
-}
-
-fn kib_rate(rows: &[Row<'_>], field: &str) -> Option<f64> {
-    one(rows, field).map(|bytes| bytes / 1024.0)
-}
-
 /// Memory in huge pages, in KiB: of daily files of sysstat as it is, else by the size of a page.
 fn huge(rows: &[Row<'_>], which: &str) -> Option<f64> {
     level(rows, &format!("huge_{which}_kib"))
@@ -292,6 +304,7 @@ macro_rules! rates {
         &[$(column!($title, 10, Plain, |rows| one(rows, $field))),*]
     };
 }
+pub(crate) use rates;
 
 /// `-u`.
 pub(crate) static CPU: Activity = Activity {
@@ -381,9 +394,9 @@ pub(crate) static BY_LETTER: &[Activity] = &[
             column!("rtps", 10, Plain, |rows| rate(rows, &["reads"])),
             column!("wtps", 10, Plain, |rows| rate(rows, &["writes"])),
             column!("dtps", 10, Plain, |rows| rate(rows, &["discards"])),
-            column!("bread/s", 10, Sectors, |rows| rate(rows, &["read_sectors"])),
-            column!("bwrtn/s", 10, Sectors, |rows| rate(rows, &["write_sectors"])),
-            column!("bdscd/s", 10, Sectors, |rows| rate(rows, &["discard_sectors"])),
+            column!("bread/s", 10, Plain, |rows| rate(rows, &["read_sectors"])),
+            column!("bwrtn/s", 10, Plain, |rows| rate(rows, &["write_sectors"])),
+            column!("bdscd/s", 10, Plain, |rows| rate(rows, &["discard_sectors"])),
         ],
         lines: transfer_lines,
     },
@@ -458,6 +471,20 @@ pub(crate) static BY_LETTER: &[Activity] = &[
             column!("%util", 10, Percent, |rows| Some(one(rows, "busy_ms")? / 10.0)),
         ],
         lines: disk_lines,
+    },
+    Activity {
+        option: "-y",
+        sources: &["serial"],
+        label: Some("TTY"),
+        columns: rates![
+            ("rcvin/s", "rx"),
+            ("xmtin/s", "tx"),
+            ("framerr/s", "frame"),
+            ("prtyerr/s", "parity"),
+            ("brk/s", "break"),
+            ("ovrun/s", "overrun"),
+        ],
+        lines: |span, _| named(span, "serial", &[]),
     },
     Activity {
         option: "-F",
@@ -577,179 +604,5 @@ pub(crate) static QUEUES: &[Activity] = &[
             column!("%fmem", 10, Percent, |rows| stalled(rows, "full_total")),
         ],
         lines: |span, _| pressure_lines(span, "memory"),
-    },
-];
-
-/// The tables of `-n`, by keyword, in the order in which they are shown.
-pub(crate) static NETWORK: &[Activity] = &[
-    Activity {
-        option: "DEV",
-        sources: &["network"],
-        label: Some("IFACE"),
-        columns: &[
-            column!("rxpck/s", 10, Plain, |rows| one(rows, "rx_packets")),
-            column!("txpck/s", 10, Plain, |rows| one(rows, "tx_packets")),
-            column!("rxkB/s", 10, Kibibytes, |rows| kib_rate(rows, "rx_bytes")),
-            column!("txkB/s", 10, Kibibytes, |rows| kib_rate(rows, "tx_bytes")),
-            column!("rxcmp/s", 10, Plain, |rows| one(rows, "rx_compressed")),
-            column!("txcmp/s", 10, Plain, |rows| one(rows, "tx_compressed")),
-            column!("rxmcst/s", 10, Plain, |rows| one(rows, "rx_multicast")),
-            column!("%ifutil", 10, Percent, interface_use),
-        ],
-        lines: interface_lines,
-    },
-    Activity {
-        option: "EDEV",
-        sources: &["network"],
-        label: Some("IFACE"),
-        columns: rates![
-            ("rxerr/s", "rx_errors"),
-            ("txerr/s", "tx_errors"),
-            ("coll/s", "tx_collisions"),
-            ("rxdrop/s", "rx_dropped"),
-            ("txdrop/s", "tx_dropped"),
-            ("txcarr/s", "tx_carrier"),
-            ("rxfram/s", "rx_frame"),
-            ("rxfifo/s", "rx_fifo"),
-            ("txfifo/s", "tx_fifo"),
-        ],
-        lines: interface_lines,
-    },
-    Activity {
-        option: "SOCK",
-        sources: &["socket"],
-        label: None,
-        columns: &[
-            column!("totsck", 10, Whole, |rows| level(rows, "used")),
-            column!("tcpsck", 10, Whole, |rows| level(rows, "tcp_inuse")),
-            column!("udpsck", 10, Whole, |rows| level(rows, "udp_inuse")),
-            column!("rawsck", 10, Whole, |rows| level(rows, "raw_inuse")),
-            column!("ip-frag", 10, Whole, |rows| level(rows, "fragments")),
-            column!("tcp-tw", 10, Whole, |rows| level(rows, "tcp_time_wait")),
-        ],
-        lines: |span, _| only(span, "socket"),
-    },
-    Activity {
-        option: "IP",
-        sources: &["tcp"],
-        label: None,
-        columns: rates![
-            ("irec/s", "ip_in_receives"),
-            ("fwddgm/s", "ip_forw_datagrams"),
-            ("idel/s", "ip_in_delivers"),
-            ("orq/s", "ip_out_requests"),
-            ("asmrq/s", "ip_reasm_reqds"),
-            ("asmok/s", "ip_reasm_oks"),
-            ("fragok/s", "ip_frag_oks"),
-            ("fragcrt/s", "ip_frag_creates"),
-        ],
-        lines: |span, _| only(span, "tcp"),
-    },
-    Activity {
-        option: "EIP",
-        sources: &["tcp"],
-        label: None,
-        columns: rates![
-            ("ihdrerr/s", "ip_in_hdr_errors"),
-            ("iadrerr/s", "ip_in_addr_errors"),
-            ("iukwnpr/s", "ip_in_unknown_protos"),
-            ("idisc/s", "ip_in_discards"),
-            ("odisc/s", "ip_out_discards"),
-            ("onort/s", "ip_out_no_routes"),
-            ("asmf/s", "ip_reasm_fails"),
-            ("fragf/s", "ip_frag_fails"),
-        ],
-        lines: |span, _| only(span, "tcp"),
-    },
-    Activity {
-        option: "ICMP",
-        sources: &["tcp"],
-        label: None,
-        columns: rates![
-            ("imsg/s", "icmp_in_msgs"),
-            ("omsg/s", "icmp_out_msgs"),
-            ("iech/s", "icmp_in_echos"),
-            ("iechr/s", "icmp_in_echo_reps"),
-            ("oech/s", "icmp_out_echos"),
-            ("oechr/s", "icmp_out_echo_reps"),
-            ("itm/s", "icmp_in_timestamps"),
-            ("itmr/s", "icmp_in_timestamp_reps"),
-            ("otm/s", "icmp_out_timestamps"),
-            ("otmr/s", "icmp_out_timestamp_reps"),
-            ("iadrmk/s", "icmp_in_addr_masks"),
-            ("iadrmkr/s", "icmp_in_addr_mask_reps"),
-            ("oadrmk/s", "icmp_out_addr_masks"),
-            ("oadrmkr/s", "icmp_out_addr_mask_reps"),
-        ],
-        lines: |span, _| only(span, "tcp"),
-    },
-    Activity {
-        option: "EICMP",
-        sources: &["tcp"],
-        label: None,
-        columns: rates![
-            ("ierr/s", "icmp_in_errors"),
-            ("oerr/s", "icmp_out_errors"),
-            ("idstunr/s", "icmp_in_dest_unreachs"),
-            ("odstunr/s", "icmp_out_dest_unreachs"),
-            ("itmex/s", "icmp_in_time_excds"),
-            ("otmex/s", "icmp_out_time_excds"),
-            ("iparmpb/s", "icmp_in_parm_probs"),
-            ("oparmpb/s", "icmp_out_parm_probs"),
-            ("isrcq/s", "icmp_in_src_quenchs"),
-            ("osrcq/s", "icmp_out_src_quenchs"),
-            ("iredir/s", "icmp_in_redirects"),
-            ("oredir/s", "icmp_out_redirects"),
-        ],
-        lines: |span, _| only(span, "tcp"),
-    },
-    Activity {
-        option: "TCP",
-        sources: &["tcp"],
-        label: None,
-        columns: rates![
-            ("active/s", "tcp_active_opens"),
-            ("passive/s", "tcp_passive_opens"),
-            ("iseg/s", "tcp_in_segs"),
-            ("oseg/s", "tcp_out_segs"),
-        ],
-        lines: |span, _| only(span, "tcp"),
-    },
-    Activity {
-        option: "ETCP",
-        sources: &["tcp"],
-        label: None,
-        columns: rates![
-            ("atmptf/s", "tcp_attempt_fails"),
-            ("estres/s", "tcp_estab_resets"),
-            ("retrans/s", "tcp_retrans_segs"),
-            ("isegerr/s", "tcp_in_errs"),
-            ("orsts/s", "tcp_out_rsts"),
-        ],
-        lines: |span, _| only(span, "tcp"),
-    },
-    Activity {
-        option: "UDP",
-        sources: &["tcp"],
-        label: None,
-        columns: rates![
-            ("idgm/s", "udp_in_datagrams"),
-            ("odgm/s", "udp_out_datagrams"),
-            ("noport/s", "udp_no_ports"),
-            ("idgmerr/s", "udp_in_errors"),
-        ],
-        lines: |span, _| only(span, "tcp"),
-    },
-    Activity {
-        option: "SOCK6",
-        sources: &["socket"],
-        label: None,
-        columns: &[
-            column!("tcp6sck", 10, Whole, |rows| level(rows, "tcp6_inuse")),
-            column!("udp6sck", 10, Whole, |rows| level(rows, "udp6_inuse")),
-            column!("raw6sck", 10, Whole, |rows| level(rows, "raw6_inuse")),
-            column!("ip6-frag", 10, Whole, |rows| level(rows, "fragments6")),
-        ],
-        lines: |span, _| only(span, "socket"),
     },
 ];

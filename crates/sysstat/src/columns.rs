@@ -41,14 +41,14 @@ pub(crate) fn cpu_ticks(row: &Row<'_>) -> Option<f64> {
 
 /// The share of some kinds of CPU time, less that of others.
 pub(crate) fn cpu_share(rows: &[Row<'_>], fields: &[&str], without: &[&str]) -> Option<f64> {
-    let row = rows.first()?;
-    let all = cpu_ticks(row)?;
+    let all = rows.iter().filter_map(cpu_ticks).reduce(|sum, ticks| sum + ticks)?;
     if all <= 0.0 {
-        // The CPU was idle without ticks.
-        return Some(if fields == ["idle"] { 100.0 } else { 0.0 });
+        // A single CPU was idle without ticks.  All together always have some, or nothing is known.
+        let is_idle = fields == ["idle"] && rows.first().is_some_and(|row| !row.name().is_empty());
+        return Some(if is_idle { 100.0 } else { 0.0 });
     }
-    let less = row.changes(without).unwrap_or(0.0);
-    Some(percent(row.changes(fields)? - less, all))
+    let less = change(rows, without).unwrap_or(0.0);
+    Some(percent(change(rows, fields)? - less, all))
 }
 
 /// Shares of CPU time in columns of a width: a title, the kinds, and the kinds within them that are

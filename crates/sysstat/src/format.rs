@@ -26,8 +26,6 @@ pub(crate) enum Unit {
     Whole,
     /// Per cent.
     Percent,
-    /// Sectors of 512 bytes.
-    Sectors,
     /// Kibibytes.
     Kibibytes,
     /// Kibibytes that are written as whole numbers without `--human`.
@@ -46,13 +44,13 @@ impl Style {
         let _ = write!(out, " {text:>width$}", width = width.saturating_sub(1));
     }
 
-    fn text(self, value: f64, unit: Unit) -> String {
+    /// A number as it is written, without blanks.
+    pub(crate) fn text(self, value: f64, unit: Unit) -> String {
         let decimals = self.decimals;
         match unit {
             Unit::Percent if self.is_human => format!("{value:.*}%", decimals.min(1)),
-            Unit::Sectors if self.is_human => scaled(value / 2.0, 1),
-            Unit::Kibibytes | Unit::WholeKibibytes if self.is_human => scaled(value, 1),
-            Unit::WholeMebibytes if self.is_human => scaled(value, 2),
+            Unit::Kibibytes | Unit::WholeKibibytes if self.is_human => scaled(value, 1, decimals),
+            Unit::WholeMebibytes if self.is_human => scaled(value, 2, decimals),
             Unit::Whole | Unit::WholeKibibytes | Unit::WholeMebibytes => format!("{value:.0}"),
             _ => format!("{value:.decimals$}"),
         }
@@ -60,13 +58,13 @@ impl Style {
 }
 
 /// A number with the letter of its power of 1024; `power` is that of the number as it is.
-fn scaled(mut value: f64, mut power: usize) -> String {
+fn scaled(mut value: f64, mut power: usize, decimals: usize) -> String {
     const LETTERS: [char; 6] = ['B', 'k', 'M', 'G', 'T', 'P'];
     while value >= 1024.0 && power + 1 < LETTERS.len() {
         value /= 1024.0;
         power += 1;
     }
-    format!("{value:.1}{}", LETTERS[power])
+    format!("{value:.*}{}", decimals.min(1), LETTERS[power])
 }
 
 /// A share in per cent; 0 of nothing.

@@ -37,7 +37,10 @@ struct Free {
     total: bool,
     committed: bool,
     wide: bool,
-    repeats: bool,
+    /// How many reports have been written.
+    written: u64,
+    /// A unit was given: the program takes one alone.
+    has_unit: bool,
 }
 
 /// Reads the command line.
@@ -49,24 +52,25 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         total: false,
         committed: false,
         wide: false,
-        repeats: false,
+        written: 0,
+        has_unit: false,
     };
     let mut pace = Pace::default();
     let mut words = Words::new(words);
     while let Some(word) = words.next()? {
         let Word::Option(option) = word else { continue };
         match option.as_str() {
-            "b" | "bytes" => free.scale = Scale::Bytes(1.0),
-            "kilo" => free.power(1000.0, 1),
-            "mega" => free.power(1000.0, 2),
-            "giga" => free.power(1000.0, 3),
-            "tera" => free.power(1000.0, 4),
-            "peta" => free.power(1000.0, 5),
-            "k" | "kibi" => free.power(1024.0, 1),
-            "m" | "mebi" => free.power(1024.0, 2),
-            "g" | "gibi" => free.power(1024.0, 3),
-            "tebi" => free.power(1024.0, 4),
-            "pebi" => free.power(1024.0, 5),
+            "b" | "bytes" => free.power(1024.0, 0)?,
+            "kilo" => free.power(1000.0, 1)?,
+            "mega" => free.power(1000.0, 2)?,
+            "giga" => free.power(1000.0, 3)?,
+            "tera" => free.power(1000.0, 4)?,
+            "peta" => free.power(1000.0, 5)?,
+            "k" | "kibi" => free.power(1024.0, 1)?,
+            "m" | "mebi" => free.power(1024.0, 2)?,
+            "g" | "gibi" => free.power(1024.0, 3)?,
+            "tebi" => free.power(1024.0, 4)?,
+            "pebi" => free.power(1024.0, 5)?,
             "h" | "human" => free.scale = Scale::Human,
             "si" => free.is_si = true,
             "l" | "lohi" => free.lohi = true,
@@ -89,15 +93,22 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     if pace.count.is_some() && pace.interval.is_none() {
         pace.interval = Some(Duration::from_secs(1));
     }
-    free.repeats = pace.interval.is_some();
     let mut asked = Asked::new(Box::new(free), pace);
     asked.since_boot = true;
     Ok(asked)
 }
 
 impl Free {
-    fn power(&mut self, base: f64, power: i32) {
-        self.scale = Scale::Bytes(base.powi(power));
+    fn power(&mut self, base: f64, power: i32) -> Result<(), SysstatError> {
+        if std::mem::replace(&mut self.has_unit, true) {
+            return Err(SysstatError::Usage("several units: give one".to_owned()));
+        }
+        // With -h only the base is of meaning.
+        self.is_si |= base == 1000.0;
+        if !matches!(self.scale, Scale::Human) {
+            self.scale = Scale::Bytes(base.powi(power));
+        }
+        Ok(())
     }
 
     /// An amount of kibibytes in a column.
@@ -165,6 +176,10 @@ impl Report for Free {
         span: &Span<'_>,
         out: &mut String,
     ) -> Result<(), SysstatError> {
+        if self.written > 0 {
+            out.push('\n');
+        }
+        self.written += 1;
         let missing = || SysstatError::unread("/proc/meminfo");
         let row = span.row("memory").ok_or_else(missing)?;
         let total = kib(&row, "total");
@@ -202,9 +217,6 @@ impl Report for Free {
         if self.committed {
             let (limit, committed) = (kib(&row, "commit_limit"), kib(&row, "committed"));
             self.line(out, "Comm:", &[limit, committed, limit - committed]);
-        }
-        if self.repeats {
-            out.push('\n');
         }
         Ok(())
     }

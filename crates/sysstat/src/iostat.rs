@@ -6,6 +6,7 @@ use crate::SysstatError;
 use crate::columns::{Column, change, column, cpu_ticks, decimals, rate};
 use crate::format::{Style, Unit};
 use crate::iostat_extended::{EXTENDED, EXTENDED_SHORT, Group};
+use crate::json;
 use crate::machine::banner;
 use crate::report::{Asked, Facts, Recording, Report};
 use crate::values::{Row, Span};
@@ -20,9 +21,10 @@ Usage: iostat [options] [interval [count]]
   -y  without the report since boot
   -z  without disks that did nothing
   -p [DEVICE,... | ALL]        disks with their partitions
-  -g NAME                      the sum of the disks named after it, too; -H: only the sum
+  -g NAME DEVICE... | ALL      the sum of these disks, too; -H: only the sum
   -N  names of device mapper devices
   --compact                    every column in one line (the default)
+  -o JSON                      as JSON
   --dec=0|1|2                  digits after the point
   --human                      sizes with units
   --pretty                     the name at the end of the line
@@ -33,7 +35,7 @@ Usage: iostat [options] [interval [count]]
 /// Which disks are shown.
 #[derive(Default)]
 struct Devices {
-    /// By name; empty for those that have ever done something.
+    /// By name, in the order in which a group has them; empty for those that have ever done something.
     named: Vec<String>,
     /// Also those that never did anything.
     all: bool,
@@ -57,6 +59,8 @@ struct Iostat {
     mapper_names: bool,
     group: Option<String>,
     only_group: bool,
+    /// Whether it is JSON, and how many intervals are written.
+    json: Option<usize>,
     devices: Devices,
     style: Style,
 }
@@ -77,6 +81,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         mapper_names: false,
         group: None,
         only_group: false,
+        json: None,
         devices: Devices::default(),
         style: Style::default(),
     };
@@ -136,10 +141,8 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
             "recording" => recording = Recording::File(words.value("--recording")?.into()),
             "help" => return Err(SysstatError::Help(USAGE.to_owned())),
             "o" => {
-                return Err(SysstatError::Refused(
-                    "-o JSON".into(),
-                    "whit play -oJ and whit record give JSON",
-                ));
+                crate::words::json(&words.value("-o")?)?;
+                iostat.json = Some(0);
             }
             "j" => {
                 return Err(SysstatError::Refused(
@@ -160,6 +163,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         // A list of disks does not turn CPU time off.
         (iostat.cpu, iostat.disk) = (true, true);
     }
+    iostat.disk |= iostat.devices.is_given() || iostat.extended;
     if iostat.only_group && iostat.group.is_none() {
         return Err(SysstatError::Usage("-H needs -g".to_owned()));
     }
@@ -172,6 +176,22 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
 }
 
 impl Devices {
+    /// Whether the command line says which.
+    fn is_given(&self) -> bool {
+        self.all || self.partitions || !self.named.is_empty()
+    }
+
+    /// Puts the rows of a group in the order of the command line.
+    fn order(&self, rows: &mut [Row<'_>]) {
+        let place = |row: &Row<'_>| {
+            let (name, parent) = (row.name(), row.text("parent"));
+            let of = |wanted: &String| *wanted == name || *wanted == parent;
+            self.named.iter().position(of)
+        };
+        // A stable sort: partitions stay behind their disk.
+        rows.sort_by_key(place);
+    }
+
     fn add(&mut self, word: &str) {
         if word == "ALL" {
             self.all = true;
@@ -186,7 +206,7 @@ impl Devices {
         if self.with_partitions.iter().any(|disk| is_partition && row.text("parent") == *disk) {
             return true;
         }
-        if !self.named.is_empty() {
+        if !self.named.is_empty() && (self.all || !self.partitions) {
             return self.named.contains(&name);
         }
         let has_worked =
@@ -197,18 +217,8 @@ impl Devices {
 
 impl Iostat {
     fn cpu_time(&self, span: &Span<'_>, out: &mut String) -> Option<()> {
-        let row = span.row("cpu")?;
         out.push_str("avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n       ");
-        let all = cpu_ticks(&row)?;
-        for fields in [
-            &["user"][..],
-            &["nice"],
-            &["system", "irq", "softirq"],
-            &["iowait"],
-            &["steal"],
-            &["idle"],
-        ] {
-            let share = row.changes(fields).map(|ticks| crate::format::percent(ticks, all));
+        for (_, share) in cpu_shares(span)? {
             self.style.put(out, 8, share, Unit::Percent);
         }
         out.push_str("\n\n");
@@ -220,9 +230,13 @@ impl Iostat {
         if self.mapper_names && !label.is_empty() { label } else { row.name() }
     }
 
-    fn disks(&self, span: &Span<'_>, out: &mut String) {
-        let rows: Vec<Row<'_>> =
+    /// The lines: a name, and the disks that it is made of.
+    fn lines<'a>(&self, span: &Span<'a>) -> Vec<(String, Vec<Row<'a>>)> {
+        let mut rows: Vec<Row<'a>> =
             span.rows("disk").into_iter().filter(|row| self.devices.shows(row)).collect();
+        if self.group.is_some() {
+            self.devices.order(&mut rows);
+        }
         let named: Vec<(String, Vec<Row<'_>>)> = match (&self.group, self.only_group) {
             (Some(group), true) => vec![(format!(" {group}"), rows)],
             (Some(group), false) => {
@@ -237,7 +251,11 @@ impl Iostat {
                     row.changes(&["reads", "writes", "discards", "flushes"]).unwrap_or(0.0) == 0.0
                 })
         };
-        let named: Vec<_> = named.into_iter().filter(|(_, rows)| !is_idle(rows)).collect();
+        named.into_iter().filter(|(_, rows)| !is_idle(rows)).collect()
+    }
+
+    fn disks(&self, span: &Span<'_>, out: &mut String) {
+        let named = self.lines(span);
         for columns in self.groups() {
             self.table(&columns, &named, out);
         }
@@ -256,10 +274,51 @@ impl Iostat {
         }
     }
 
+    /// The members of an interval's object.
+    fn members(&self, facts: &Facts<'_>, span: &Span<'_>) -> Option<Vec<String>> {
+        let mut members = Vec::new();
+        if self.timestamp {
+            members.push(json::text("timestamp", &facts.clock.date_and_time(span.ended_ns)));
+        }
+        let decimals = self.style.decimals;
+        if self.cpu {
+            let shares = cpu_shares(span)?.map(|(name, share)| json::number(name, share, decimals));
+            members.push(format!("\"avg-cpu\":  {{{}}}", shares.join(", ")));
+        }
+        if self.disk {
+            let columns = match (self.extended, self.short) {
+                (true, false) => crate::iostat_extended::in_json(),
+                _ => self.groups().concat(),
+            };
+            let disk = |(name, rows): (String, Vec<Row<'_>>)| {
+                let value = |column: &Column| {
+                    let decimals = if column.unit == Unit::WholeKibibytes { 0 } else { decimals };
+                    let title = self.title(column).replace('%', "");
+                    json::number(&title, self.value(column, &rows), decimals)
+                };
+                let values: Vec<String> = columns.iter().map(value).collect();
+                format!("{{{}, {}}}", json::text("disk_device", &name), values.join(", "))
+            };
+            let disks: Vec<String> = self.lines(span).into_iter().map(disk).collect();
+            members.push(json::list("disk", &disks));
+        }
+        Some(members)
+    }
+
+    fn title(&self, column: &Column) -> String {
+        match self.mebibytes {
+            true => column.title.replace("kB", "MB"),
+            false => column.title.to_owned(),
+        }
+    }
+
     /// The value of a column, of those in kB as MB if that is asked for; `--human` chooses the unit itself.
     fn value(&self, column: &Column, rows: &[Row<'_>]) -> Option<f64> {
         let value = (column.value)(rows);
-        if !self.mebibytes || self.style.is_human || !column.title.contains("kB") {
+        if !self.mebibytes
+            || (self.style.is_human && self.json.is_none())
+            || !column.title.contains("kB")
+        {
             return value;
         }
         let mebibytes = value.map(|kib| kib / 1024.0);
@@ -272,11 +331,7 @@ impl Iostat {
             out.push_str("Device       ");
         }
         for column in columns {
-            let title = match self.mebibytes {
-                true => column.title.replace("kB", "MB"),
-                false => column.title.to_owned(),
-            };
-            let _ = write!(out, "{title:>width$}", width = column.width);
+            let _ = write!(out, "{:>width$}", self.title(column), width = column.width);
         }
         out.push_str(if self.pretty { " Device\n" } else { "\n" });
         for (name, rows) in named {
@@ -302,6 +357,9 @@ impl Report for Iostat {
     }
 
     fn begin(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
+        if self.json.is_some() {
+            return json::begin(facts.meta, &facts.clock.date(now_ns), out);
+        }
         out.push_str(&banner(facts.meta, &facts.clock.date(now_ns)));
         if self.omit_first {
             out.push('\n');
@@ -314,6 +372,13 @@ impl Report for Iostat {
         span: &Span<'_>,
         out: &mut String,
     ) -> Result<(), SysstatError> {
+        if let Some(count) = self.json {
+            let missing = || SysstatError::unread("/proc/stat");
+            let members = self.members(facts, span).ok_or_else(missing)?;
+            json::interval(count == 0, &members, out);
+            self.json = Some(count + 1);
+            return Ok(());
+        }
         if self.timestamp {
             let _ = writeln!(out, "{}", facts.clock.date_and_time(span.ended_ns));
         }
@@ -327,6 +392,29 @@ impl Report for Iostat {
         }
         Ok(())
     }
+
+    fn end(&mut self, out: &mut String) {
+        if self.json.is_some() {
+            json::end(out);
+        }
+    }
+}
+
+/// The shares of CPU time, by their names in JSON.
+fn cpu_shares(span: &Span<'_>) -> Option<[(&'static str, Option<f64>); 6]> {
+    let row = span.row("cpu")?;
+    let all = cpu_ticks(&row)?;
+    let kinds: [(&str, &[&str]); 6] = [
+        ("user", &["user"]),
+        ("nice", &["nice"]),
+        ("system", &["system", "irq", "softirq"]),
+        ("iowait", &["iowait"]),
+        ("steal", &["steal"]),
+        ("idle", &["idle"]),
+    ];
+    Some(kinds.map(|(name, fields)| {
+        (name, row.changes(fields).map(|ticks| crate::format::percent(ticks, all)))
+    }))
 }
 
 const KIB: f64 = 2.0;

@@ -75,6 +75,18 @@ pub(crate) static EXTENDED: &[Group] = &[
     ],
 ];
 
+/// The columns in the order in which JSON has them: each quantity of every kind of request.
+pub(crate) fn in_json() -> Vec<Column> {
+    const ORDER: [&str; 22] = [
+        "r/s", "w/s", "d/s", "f/s", "rkB/s", "wkB/s", "dkB/s", "rrqm/s", "wrqm/s", "drqm/s",
+        "%rrqm", "%wrqm", "%drqm", "r_await", "w_await", "d_await", "f_await", "rareq-sz",
+        "wareq-sz", "dareq-sz", "aqu-sz", "%util",
+    ];
+    let mut columns = EXTENDED.concat();
+    columns.sort_by_key(|column| ORDER.iter().position(|title| *title == column.title));
+    columns
+}
+
 /// The columns of all kinds of requests together (`-s`).
 pub(crate) static EXTENDED_SHORT: &[Column] = &[
     column!("tps", 9, Plain, |rows| rate(rows, ALL)),

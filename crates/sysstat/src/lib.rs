@@ -11,18 +11,23 @@
 #![forbid(unsafe_code)]
 
 mod activities;
+mod activities_network;
 mod columns;
 mod error;
 mod format;
 mod free;
 mod iostat;
 mod iostat_extended;
+mod json;
 mod machine;
 mod mpstat;
 mod pidstat;
 mod readings;
 mod report;
+mod sadf;
 mod sar;
+mod sources;
+mod topology;
 mod uptime;
 mod values;
 mod vmstat;
@@ -74,6 +79,12 @@ pub static TOOLS: &[ReportTool] = &[
         about: "What each process uses",
         usage: pidstat::USAGE,
         make: pidstat::parse,
+    },
+    ReportTool {
+        name: "sadf",
+        about: "The tables of sar, for programs",
+        usage: sadf::USAGE,
+        make: sadf::parse,
     },
     ReportTool {
         name: "sar",

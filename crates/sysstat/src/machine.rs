@@ -40,6 +40,12 @@ impl Clock {
         self.write(realtime_ns, "%F %T")
     }
 
+    /// Date and time for programs, as `sadf` writes them.
+    pub(crate) fn utc(&self, realtime_ns: i64) -> String {
+        let utc = Clock { zone: TimeZone::UTC, is_iso: true };
+        utc.write(realtime_ns, "%F %T UTC")
+    }
+
     /// The abbreviation of the zone.
     pub(crate) fn zone_name(&self, realtime_ns: i64) -> String {
         self.write(realtime_ns, "%Z")

@@ -6,8 +6,10 @@ use crate::SysstatError;
 use crate::activities::{Chosen, Cpus, cpu_lines, cpu_number};
 use crate::columns::{Column, column, cpu_shares, decimals, rate};
 use crate::format::{Style, Unit};
+use crate::json;
 use crate::machine::banner;
 use crate::report::{Asked, Facts, Recording, Report};
+use crate::topology::Topology;
 use crate::values::{Row, Span};
 use crate::words::{Pace, Word, Words, unknown};
 
@@ -16,7 +18,10 @@ Usage: mpstat [options] [interval [count]]
   -u  CPU time (the default)
   -I SUM|CPU|SCPU|ALL   interrupts: all of a CPU, by interrupt, by soft interrupt
   -P LIST | ALL         these CPUs: numbers, ranges, all
-  -A                    as -u -I ALL -P ALL
+  -n                    CPU time of NUMA nodes; -N LIST | ALL: of these nodes
+  -T                    core, socket and node of each CPU
+  -A                    as -n -u -I ALL -N ALL -P ALL
+  -o JSON               as JSON
   --dec=0|1|2           digits after the point
   --recording FILE      of a recording, or a folder of them, in place of this host
 ";
@@ -51,6 +56,7 @@ static SOFT: &[Column] = &[
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Time,
+    Node,
     Sum,
     Each,
     Soft,
@@ -60,23 +66,41 @@ struct Mpstat {
     is_all: bool,
     kinds: Vec<Kind>,
     chosen: Chosen,
+    nodes: Cpus,
+    /// `-T`.
+    has_topology: bool,
+    /// Where CPUs are, if that is needed; empty until the report begins.
+    topology: Option<Topology>,
+    /// Whether it is JSON, and how many intervals are written.
+    json: Option<usize>,
     style: Style,
     has_averages: bool,
     lines: usize,
+}
+
+/// The kinds of a word of `-I`.
+fn interrupts(word: &str) -> Result<&'static [Kind], SysstatError> {
+    match word {
+        "SUM" => Ok(&[Kind::Sum]),
+        "CPU" => Ok(&[Kind::Each]),
+        "SCPU" => Ok(&[Kind::Soft]),
+        "ALL" => Ok(&[Kind::Sum, Kind::Each, Kind::Soft]),
+        other => Err(SysstatError::Usage(format!("-I takes SUM, CPU, SCPU or ALL, not {other}"))),
+    }
+}
+
+fn cpu_list(text: &str, what: &str) -> Result<Cpus, SysstatError> {
+    Cpus::parse(text).ok_or_else(|| SysstatError::Usage(format!("not a list of {what}: {text}")))
 }
 
 /// Reads the command line.
 pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     let (mut kinds, mut cpus, mut style) = (Vec::new(), None, Style::default());
     let (mut pace, mut recording) = (Pace::default(), Recording::Host);
-    let (mut is_zero, mut is_all) = (false, false);
+    let (mut is_all, mut has_topology, mut json, mut nodes) = (false, false, None, None);
     let mut words = Words::new(words);
     while let Some(word) = words.next()? {
         let option = match word {
-            Word::Plain(word) if word == "0" => {
-                is_zero = true;
-                continue;
-            }
             Word::Plain(word) => {
                 pace.take(&word)?;
                 continue;
@@ -85,56 +109,64 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         };
         match option.as_str() {
             "u" => kinds.push(Kind::Time),
-            "I" => match words.value("-I")?.as_str() {
-                "SUM" => kinds.push(Kind::Sum),
-                "CPU" => kinds.push(Kind::Each),
-                "SCPU" => kinds.push(Kind::Soft),
-                "ALL" => kinds.extend([Kind::Sum, Kind::Each, Kind::Soft]),
-                other => {
-                    let text = format!("-I takes SUM, CPU, SCPU or ALL, not {other}");
-                    return Err(SysstatError::Usage(text));
+            "I" => {
+                for word in words.value("-I")?.split(',') {
+                    kinds.extend_from_slice(interrupts(word)?);
                 }
-            },
+            }
             "P" => {
-                let text = words.value("-P")?;
-                let refuse = || SysstatError::Usage(format!("not a list of CPUs: {text}"));
-                cpus = Some(Cpus::parse(&text).ok_or_else(refuse)?);
+                let known: Cpus = cpus.take().unwrap_or_default();
+                cpus = Some(known.join(cpu_list(&words.value("-P")?, "CPUs")?));
+            }
+            "n" => kinds.push(Kind::Node),
+            "N" => {
+                kinds.push(Kind::Node);
+                let known: Cpus = nodes.take().unwrap_or_default();
+                nodes = Some(known.join(cpu_list(&words.value("-N")?, "nodes")?));
+            }
+            "T" => has_topology = true,
+            "o" => {
+                crate::words::json(&words.value("-o")?)?;
+                json = Some(0);
             }
             "A" => {
                 is_all = true;
-                kinds.extend([Kind::Time, Kind::Sum, Kind::Each, Kind::Soft]);
-                cpus = cpus.or(Some(Cpus::All));
+                kinds.extend([Kind::Time, Kind::Node, Kind::Sum, Kind::Each, Kind::Soft]);
             }
             "dec" => style.decimals = decimals(&words.value("--dec")?)?,
             "recording" => recording = Recording::File(words.value("--recording")?.into()),
             "help" => return Err(SysstatError::Help(USAGE.to_owned())),
-            "n" | "N" => {
-                return Err(SysstatError::Refused(
-                    format!("-{option}"),
-                    "CPUs are not summed by NUMA node",
-                ));
-            }
-            "T" => {
-                return Err(SysstatError::Refused("-T".into(), "cores and sockets are not shown"));
-            }
-            "o" => {
-                return Err(SysstatError::Refused(
-                    "-o JSON".into(),
-                    "whit play -oJ and whit record give JSON",
-                ));
-            }
             _ => return Err(unknown(&option)),
         }
     }
-    if kinds.is_empty() {
+    // A list of CPUs asks for them beside nodes.
+    if kinds.is_empty() || (cpus.is_some() && kinds.iter().all(|kind| *kind == Kind::Node)) {
         kinds.push(Kind::Time);
     }
-    let order = [Kind::Time, Kind::Sum, Kind::Each, Kind::Soft];
-    let kinds = order.into_iter().filter(|kind| kinds.contains(kind)).collect();
+    if is_all {
+        // What -P and -N say stays.
+        cpus = cpus.or(Some(Cpus::All));
+        nodes = nodes.or(Some(Cpus::All));
+    }
+    let order = [Kind::Time, Kind::Node, Kind::Sum, Kind::Each, Kind::Soft];
+    let kinds: Vec<Kind> = order.into_iter().filter(|kind| kinds.contains(kind)).collect();
     let chosen = Chosen { cpus: cpus.unwrap_or_default(), ..Chosen::default() };
-    let has_interval = pace.interval.is_some() && !is_zero;
+    let has_interval = pace.interval.is_some();
     let has_averages = has_interval || recording != Recording::Host;
-    let mpstat = Mpstat { is_all, kinds, chosen, style, has_averages, lines: 0 };
+    let nodes = nodes.unwrap_or_default();
+    let topology = (has_topology || kinds.contains(&Kind::Node)).then(Topology::default);
+    let mpstat = Mpstat {
+        is_all,
+        kinds,
+        chosen,
+        nodes,
+        has_topology,
+        topology,
+        json,
+        style,
+        has_averages,
+        lines: 0,
+    };
     let mut asked = Asked::new(Box::new(mpstat), pace);
     asked.since_boot = !has_interval;
     asked.recording = recording;
@@ -147,6 +179,7 @@ impl Mpstat {
             && !self.chosen.cpus.has_each()
             && self.kinds[0] != Kind::Each
             && self.kinds[0] != Kind::Soft
+            && !(self.kinds[0] == Kind::Node && self.nodes.has_each())
     }
 
     /// Whether a heading is due, which comes after an empty line.
@@ -161,7 +194,11 @@ impl Mpstat {
         for kind in &self.kinds {
             let (columns, lines) = self.table(*kind, span);
             if has_heading {
-                let _ = write!(out, "\n{:<11}{:>5}", times[0], "CPU");
+                let label = if *kind == Kind::Node { "NODE" } else { "CPU" };
+                let _ = write!(out, "\n{:<11}{label:>5}", times[0]);
+                if *kind == Kind::Time && self.has_topology {
+                    out.push_str(" CORE SOCK NODE");
+                }
                 for column in &columns {
                     let _ = write!(out, "{:>width$}", column.title, width = column.width);
                 }
@@ -169,6 +206,11 @@ impl Mpstat {
             }
             for (name, values) in lines {
                 let _ = write!(out, "{:<11}{name:>5}", times[1]);
+                if *kind == Kind::Time && self.has_topology {
+                    for part in self.place_of(&name) {
+                        let _ = write!(out, "{part:>5}");
+                    }
+                }
                 for (value, column) in values.into_iter().zip(&columns) {
                     self.style.put(out, column.width, value, column.unit);
                 }
@@ -185,6 +227,7 @@ impl Mpstat {
             (columns.iter().map(Heading::of).collect(), lines.into_iter().map(value).collect())
         };
         match kind {
+            Kind::Node => of(CPU_TIME, self.node_lines(span)),
             Kind::Time => of(CPU_TIME, cpu_lines(span, &self.chosen)),
             Kind::Soft => {
                 let rows = span.rows("softirq").into_iter().map(|row| (row.name(), vec![row]));
@@ -206,6 +249,82 @@ impl Mpstat {
             }
             Kind::Each => self.each(span),
         }
+    }
+
+    /// Core, socket and node of a CPU; nothing of all together.
+    fn place_of(&self, cpu: &str) -> [String; 3] {
+        let place = cpu.parse().ok().and_then(|cpu| self.topology.as_ref()?.cpus.get(&cpu));
+        place.map(|place| place.map(|number| number.to_string())).unwrap_or_default()
+    }
+
+    /// The CPUs of each node, and of all.
+    fn node_lines<'a>(&self, span: &Span<'a>) -> Vec<(String, Vec<Row<'a>>)> {
+        let mut lines = Vec::new();
+        if self.nodes.has_sum() {
+            lines.push(("all".to_owned(), span.rows("cpu")));
+        }
+        let Some(topology) = self.topology.as_ref().filter(|_| self.nodes.has_each()) else {
+            return lines;
+        };
+        let mut nodes: Vec<(usize, Vec<Row<'a>>)> = Vec::new();
+        for row in span.rows("cpu_core") {
+            let cpu = cpu_number(&row.name()).parse().unwrap_or(usize::MAX);
+            let Some([_, _, node]) = topology.cpus.get(&cpu) else { continue };
+            match nodes.iter_mut().find(|(known, _)| known == node) {
+                Some((_, rows)) => rows.push(row),
+                None => nodes.push((*node, vec![row])),
+            }
+        }
+        nodes.sort_by_key(|(node, _)| *node);
+        let each = nodes.into_iter().map(|(node, rows)| (node.to_string(), rows));
+        lines.extend(each.filter(|(node, _)| self.nodes.shows(node)));
+        lines
+    }
+
+    /// The members of an interval's object.
+    fn members(&self, span: &Span<'_>, time: &str) -> Vec<String> {
+        let mut members = vec![json::text("timestamp", time)];
+        for kind in &self.kinds {
+            let (columns, lines) = self.table(*kind, span);
+            let (name, label) = match kind {
+                Kind::Time => ("cpu-load", "cpu"),
+                Kind::Node => ("node-load", "node"),
+                Kind::Sum => ("sum-interrupts", "cpu"),
+                Kind::Each => ("individual-interrupts", "cpu"),
+                Kind::Soft => ("soft-interrupts", "cpu"),
+            };
+            let is_list = matches!(kind, Kind::Each | Kind::Soft);
+            let has_place = *kind == Kind::Time && self.has_topology;
+            let decimals = self.style.decimals;
+            let line = |(of, values): (String, Vec<Option<f64>>)| {
+                let title = |column: &Heading| column.title.replace(['%'], "").replace("/s", "");
+                let values = columns.iter().zip(values);
+                if is_list {
+                    let value = |(column, value): (&Heading, Option<f64>)| {
+                        let value = json::number("value", value, decimals);
+                        format!("{{{}, {value}}}", json::text("name", &title(column)))
+                    };
+                    let values: Vec<String> = values.map(value).collect();
+                    let values = values.join(",\n\t\t\t\t\t\t\t");
+                    return format!(
+                        "{{{}, \"intr\": [\n\t\t\t\t\t\t\t{values}\n\t\t\t\t\t\t] }}",
+                        json::text(label, &of)
+                    );
+                }
+                let mut parts = vec![json::text(label, &of)];
+                if has_place {
+                    let names = ["core", "socket", "node"].into_iter().zip(self.place_of(&of));
+                    parts.extend(names.map(|(name, part)| json::text(name, &part)));
+                }
+                parts.extend(
+                    values.map(|(column, value)| json::number(&title(column), value, decimals)),
+                );
+                format!("{{{}}}", parts.join(", "))
+            };
+            let lines: Vec<String> = lines.into_iter().map(line).collect();
+            members.push(json::list(name, &lines));
+        }
+        members
     }
 
     /// Without `-P` the tables of interrupts show every CPU.
@@ -277,7 +396,9 @@ fn by_cpu<'a>(span: &Span<'a>) -> Vec<(String, Vec<Row<'a>>)> {
 impl Report for Mpstat {
     fn sources(&self) -> Vec<&'static str> {
         let mut sources = vec!["cpu"];
-        if self.kinds.contains(&Kind::Time) && self.chosen.cpus.has_each() {
+        let has_cpus = self.kinds.contains(&Kind::Time) && self.chosen.cpus.has_each();
+        let has_nodes = self.kinds.contains(&Kind::Node) && self.nodes.has_each();
+        if has_cpus || has_nodes {
             sources.push("cpu_core");
         }
         if self.kinds.iter().any(|kind| matches!(kind, Kind::Sum | Kind::Each)) {
@@ -294,6 +415,12 @@ impl Report for Mpstat {
     }
 
     fn begin(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
+        if let (Some(topology), Some(root)) = (&mut self.topology, facts.root) {
+            *topology = Topology::read(root);
+        }
+        if self.json.is_some() {
+            return json::begin(facts.meta, &facts.clock.date(now_ns), out);
+        }
         out.push_str(banner(facts.meta, &facts.clock.date(now_ns)).trim_end_matches('\n'));
         out.push('\n');
     }
@@ -304,6 +431,16 @@ impl Report for Mpstat {
         span: &Span<'_>,
         out: &mut String,
     ) -> Result<(), SysstatError> {
+        if self.topology.is_some() && facts.root.is_none() {
+            let text = "recordings do not say where CPUs are: -n, -N and -T show this host";
+            return Err(SysstatError::NotThere(text.to_owned()));
+        }
+        if let Some(count) = self.json {
+            let members = self.members(span, &facts.clock.time(span.ended_ns));
+            json::interval(count == 0, &members, out);
+            self.json = Some(count + 1);
+            return Ok(());
+        }
         let is_due = self.is_due(facts);
         let times = [facts.clock.time(span.began_ns), facts.clock.time(span.ended_ns)];
         self.show(span, [&times[0], &times[1]], is_due, out);
@@ -311,9 +448,15 @@ impl Report for Mpstat {
     }
 
     fn averages(&mut self, _: &Facts<'_>, span: &Span<'_>, out: &mut String) {
-        if self.has_averages {
+        if self.has_averages && self.json.is_none() {
             let is_simple = self.is_simple();
             self.show(span, ["Average:", "Average:"], !is_simple, out);
+        }
+    }
+
+    fn end(&mut self, out: &mut String) {
+        if self.json.is_some() {
+            json::end(out);
         }
     }
 }

@@ -78,6 +78,8 @@ struct Shown<'a, 'b> {
     intervals: u64,
     /// The latest times of what a recording has given, by the monotonic clock and since the epoch.
     seen: Option<(u64, i64)>,
+    /// When the reading before was taken, shown or not, by the monotonic clock.
+    before_ns: u64,
     text: String,
 }
 
@@ -94,6 +96,7 @@ impl<'a, 'b> Shown<'a, 'b> {
             means: Means::default(),
             intervals: 0,
             seen: None,
+            before_ns: 0,
             text: String::new(),
         }
     }
@@ -105,6 +108,7 @@ impl Shown<'_, '_> {
         self.then = samples.collect();
         self.first.clone_from(&self.then);
         (self.first_ns, self.then_ns) = (now_ns, now_ns);
+        self.before_ns = latest(self.then.iter()).0;
         self.means = Means::default();
         self.intervals = 0;
     }
@@ -145,6 +149,21 @@ impl Shown<'_, '_> {
             self.report.begin(&self.facts, self.then_ns, &mut self.text);
         }
         Ok(())
+    }
+
+    /// Whether a reading is shown when one in so many seconds is: if no other one is nearer to a
+    /// multiple of the interval since the first.  In whole seconds, as `sar -i` reckons.
+    fn is_due(&mut self, now_ns: u64, interval_s: i64) -> bool {
+        let seconds = |from_ns: u64| crate::values::whole_seconds(now_ns.saturating_sub(from_ns));
+        let first_ns = latest(self.first.iter()).0;
+        let (at, gap) = (seconds(first_ns), seconds(self.before_ns));
+        self.before_ns = now_ns;
+        if interval_s <= 0 {
+            return true;
+        }
+        let (from, until) = (at - gap / 2, at + gap / 2 + gap % 2);
+        let before = at.div_euclid(interval_s) * interval_s;
+        [before, before + interval_s].iter().any(|multiple| (from..until).contains(multiple))
     }
 
     /// Shows the time since boot.
@@ -210,7 +229,7 @@ fn live(
 ) -> Result<(), SysstatError> {
     let names = asked.report.sources();
     let entries: Vec<&'static Entry> =
-        source::ALL.iter().copied().filter(|entry| names.contains(&entry.name)).collect();
+        known().filter(|entry| names.contains(&entry.name)).collect();
     let context = SourceContext::with_process(ProcessOptions::default());
     let mut feed = LiveFeed::open(session.root, &entries, context);
     let defs = feed.defs();
@@ -221,12 +240,12 @@ fn live(
     };
     let (samples, now_ns) = read()?;
     let ReportSession { screen_lines, users, .. } = *session;
-    let facts = Facts { meta: &session.meta, clock, screen_lines, users };
+    let facts = Facts { meta: &session.meta, root: Some(session.root), clock, screen_lines, users };
     let report = asked.report.as_mut();
     let mut shown = Shown::new(report, facts, defs);
     shown.base(samples.into_iter(), now_ns);
     shown.report.begin(&shown.facts, now_ns, &mut shown.text);
-    let Pace { interval, count } = asked.pace;
+    let Pace { interval, count, .. } = asked.pace;
     let mut left = count.unwrap_or(if interval.is_some() { u64::MAX } else { 1 });
     if asked.since_boot {
         shown.since_boot()?;
@@ -268,7 +287,7 @@ fn recorded(
     sources.push(source::OWN_SOURCE);
     let settings = PlaySettings {
         selection: TimeSelection::parse(asked.from.as_deref(), asked.thru.as_deref(), &now)?,
-        entries: source::ALL.to_vec(),
+        entries: known().collect(),
         sources,
         ..PlaySettings::default()
     };
@@ -276,11 +295,12 @@ fn recorded(
     let mut playback = Playback::default();
     playback.begin(&files, settings);
     let ReportSession { screen_lines, .. } = *session;
-    let facts = Facts { meta: &newest.meta, clock: &clock, screen_lines, users: None };
+    let facts = Facts { meta: &newest.meta, root: None, clock: &clock, screen_lines, users: None };
     let mut shown = Shown::new(asked.report.as_mut(), facts, Vec::new());
-    let interval_ns = asked.pace.interval.map_or(0, |length| length.as_nanos() as i64);
-    let mut left = asked.pace.count.unwrap_or(u64::MAX);
-    while left > 0 {
+    let interval_s = asked.pace.interval.map_or(0, |length| length.as_secs() as i64);
+    let count = asked.pace.count.unwrap_or(u64::MAX);
+    let mut left = count;
+    loop {
         match playback.step()? {
             Step::End => break,
             Step::Recording { .. } => continue,
@@ -293,9 +313,18 @@ fn recorded(
         }
         if !shown.follows(&frame) {
             shown.begin_anew(&frame, path)?;
+            if shown.report.counts_anew() {
+                left = count;
+            }
         }
-        // A tenth of the interval for ticks that are a little early.
-        if frame.realtime_ns - shown.then_ns < interval_ns - interval_ns / 10 {
+        if left == 0 {
+            match shown.report.counts_anew() {
+                true => continue,
+                false => break,
+            }
+        }
+        let now = latest(frame.tracks.iter().map(|track| &track.current));
+        if !shown.is_due(now.0, interval_s) {
             continue;
         }
         let samples = frame.tracks.iter().map(|track| track.current.clone()).collect();
@@ -311,10 +340,16 @@ fn recorded(
     shown.write(session.out)
 }
 
+/// The sources of recorders, and those that only `sar` shows.
+fn known() -> impl Iterator<Item = &'static Entry> {
+    source::ALL.iter().copied().chain(crate::sources::OWN.iter().copied())
+}
+
 /// Why recordings have no interval to show: nothing of the report is in them, or not twice.
 fn nothing_seen(report: &dyn Report, files: &[&RecordedFile], path: &Path) -> SysstatError {
     let is_recorded = |name: &&str| {
-        source::find(name).is_some_and(|entry| files.iter().any(|file| feed::holds(file, entry)))
+        let entry = known().find(|entry| entry.name == *name);
+        entry.is_some_and(|entry| files.iter().any(|file| feed::holds(file, entry)))
     };
     let missing = report.sources().into_iter().find(|name| !is_recorded(name));
     match missing.filter(|_| report.needs_all()) {

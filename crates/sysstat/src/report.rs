@@ -1,6 +1,6 @@
 //! What a tool is to the loop that reads samples.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sample::Meta;
 
@@ -13,6 +13,8 @@ use crate::words::Pace;
 pub(crate) struct Facts<'a> {
     /// The machine.
     pub(crate) meta: &'a Meta,
+    /// The folder below which `/sys` is; `None` for a recording.
+    pub(crate) root: Option<&'a Path>,
     /// How times are written.
     pub(crate) clock: &'a Clock,
     /// After how many lines a heading is repeated; `None` for never.
@@ -86,6 +88,11 @@ pub(crate) trait Report {
 
     /// The machine was started again.
     fn restart(&mut self, _facts: &Facts<'_>, _now_ns: i64, _out: &mut String) {}
+
+    /// Whether the count of a recording's reports begins anew where the machine was started again.
+    fn counts_anew(&self) -> bool {
+        false
+    }
 
     /// What stands at the end.
     fn end(&mut self, _out: &mut String) {}

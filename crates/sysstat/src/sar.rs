@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use crate::SysstatError;
 use crate::activities::{
-    Activity, BY_LETTER, CPU, CPU_ALL, Chosen, Cpus, MEMORY_WHOLE, NETWORK, QUEUES,
+    Activity, BY_LETTER, CPU, CPU_ALL, Chosen, Cpus, Line, MEMORY_WHOLE, QUEUES, cpu_number,
 };
-use crate::columns::decimals;
-use crate::format::Style;
+use crate::activities_network::NETWORK;
+use crate::columns::{Column, decimals, rate};
+use crate::format::{Style, Unit};
 use crate::machine::banner;
 use crate::report::{Asked, Facts, Recording, Report};
-use crate::values::Span;
+use crate::values::{Row, Span};
 use crate::words::{Pace, Word, Words, device_name, unknown};
 
 pub(crate) const USAGE: &str = "\
@@ -19,7 +20,8 @@ Usage: sar [options] [interval [count]]
   -r [ALL]  memory                   -S  swap space          -H  huge pages
   -B  paging   -W  swapping          -b  transfers of disks  -d  each disk
   -q [LOAD,CPU,IO,MEM,PSI | ALL]     run queue, load, pressure
-  -n DEV,EDEV,SOCK,SOCK6,IP,EIP,ICMP,EICMP,TCP,ETCP,UDP | ALL   network
+  -n DEV,EDEV,NFS,NFSD,SOCK,IP,EIP,ICMP,EICMP,TCP,ETCP,UDP,SOCK6,IP6,EIP6,ICMP6,EICMP6,UDP6,SOFT | ALL
+              network                -y  serial lines
   -w  new tasks and context switches -v  files and inodes    -F [MOUNT]  filesystems
   -I [SUM|ALL]  interrupts           -A  all of these
   --dev= --fs= --iface= --int=       only these, with commas between
@@ -46,18 +48,21 @@ struct Sar {
 
 /// What the options say, before it is put in order.
 #[derive(Default)]
-struct Options {
-    is_all: bool,
-    activities: Vec<&'static Activity>,
-    chosen: Chosen,
+pub(crate) struct Options {
+    pub(crate) is_all: bool,
+    /// `-A` without `-P` shows every CPU.
+    is_all_cpus: bool,
+    /// `-I` was given.
+    has_interrupts: bool,
+    pub(crate) activities: Vec<&'static Activity>,
+    pub(crate) chosen: Chosen,
     style: Style,
     is_pretty: bool,
     omit_idle: bool,
-    pace: Pace,
-    since_boot: bool,
+    pub(crate) pace: Pace,
     recording: Option<Recording>,
-    from: Option<String>,
-    thru: Option<String>,
+    pub(crate) from: Option<String>,
+    pub(crate) thru: Option<String>,
     step: Option<u64>,
 }
 
@@ -67,33 +72,28 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     let mut words = Words::new(words);
     while let Some(word) = words.next()? {
         match word {
-            Word::Plain(word) if word == "0" && options.pace.interval.is_none() => {
-                options.since_boot = true;
-            }
             Word::Plain(word) => options.pace.take(&word)?,
             Word::Option(option) => options.take(&option, &mut words)?,
         }
     }
-    Ok(options.asked())
+    options.asked()
 }
 
 /// Options of the program that are refused, and why.
 static REFUSED: &[(&str, &str)] = &[
     ("C", "recordings have no comments"),
     ("D", "names of files follow from whit record -f"),
-    ("h", "use --pretty and --human"),
     ("j", "names are the kernel's"),
     ("m", "use whit record -sE for temperatures and fans"),
     ("o", "whit record -f FILE records everything"),
     ("sadc", "there is no separate collector"),
-    ("t", "times are those of the recorded machine"),
     ("x", "use whit play with a recording of processes"),
     ("X", "use whit play with a recording of processes"),
-    ("y", "serial lines are not recorded"),
 ];
 
 impl Options {
-    fn take(&mut self, option: &str, words: &mut Words<'_>) -> Result<(), SysstatError> {
+    /// Takes an option.
+    pub(crate) fn take(&mut self, option: &str, words: &mut Words<'_>) -> Result<(), SysstatError> {
         let is_all = |word: &str| word == "ALL";
         match option {
             "u" => {
@@ -115,7 +115,8 @@ impl Options {
             }
             "I" => {
                 let list = words.value_if(|word| word == "SUM" || word == "ALL");
-                self.chosen.each_interrupt = list.as_deref() == Some("ALL");
+                self.chosen.each_interrupt |= list.as_deref() != Some("SUM");
+                self.has_interrupts = true;
                 self.add_letter("I");
             }
             "F" => {
@@ -128,15 +129,20 @@ impl Options {
                 BY_LETTER.iter().chain(QUEUES).chain(NETWORK).for_each(|each| self.add(each));
                 self.activities.retain(|each| each.option != "-r");
                 self.add(&MEMORY_WHOLE);
-                self.chosen.each_interrupt = true;
-                self.chosen.cpus = Cpus::All;
+                // What -I or -P say stays.
+                self.chosen.each_interrupt |= !self.has_interrupts;
+                self.is_all_cpus = true;
             }
             "P" => {
                 let text = words.value("-P")?;
                 let refuse = || SysstatError::Usage(format!("not a list of CPUs: {text}"));
-                self.chosen.cpus = Cpus::parse(&text).ok_or_else(refuse)?;
+                let cpus = Cpus::parse(&text).ok_or_else(refuse)?;
+                self.chosen.cpus = std::mem::take(&mut self.chosen.cpus).join(cpus);
             }
             "p" | "pretty" => self.is_pretty = true,
+            "h" => (self.is_pretty, self.style.is_human) = (true, true),
+            // Times are always those of the recorded machine.
+            "t" => {}
             "z" => self.omit_idle = true,
             "human" => self.style.is_human = true,
             "dec" => self.style.decimals = decimals(&words.value("--dec")?)?,
@@ -145,7 +151,6 @@ impl Options {
             "iface" => self.chosen.interfaces = list(&words.value("--iface")?),
             "int" => {
                 self.chosen.interrupts = list(&words.value("--int")?);
-                self.chosen.each_interrupt = true;
             }
             "f" => {
                 let file = words.value_if(|word| !word.starts_with('-'));
@@ -196,12 +201,10 @@ impl Options {
                     .for_each(|each| self.add(each));
             } else if let Some(found) = keyword(table, word) {
                 self.add(found);
-            } else if ["NFS", "NFSD", "SOFT", "FC", "IP6", "EIP6", "ICMP6", "EICMP6", "UDP6"]
-                .contains(&word)
-            {
+            } else if word == "FC" {
                 return Err(SysstatError::Refused(
-                    format!("-n {word}"),
-                    "whit play shows what is recorded of it",
+                    "-n FC".to_owned(),
+                    "Fibre Channel adapters are not read",
                 ));
             } else {
                 return Err(SysstatError::Usage(format!("unknown keyword {word}")));
@@ -210,18 +213,39 @@ impl Options {
         Ok(())
     }
 
-    fn asked(mut self) -> Asked {
+    /// Puts the activities in order; without any, CPU time is shown.
+    pub(crate) fn put_in_order(&mut self) {
         if self.activities.is_empty() {
             self.activities.push(&CPU);
         }
-        let order = [&CPU, &CPU_ALL].into_iter().chain(BY_LETTER).chain([&MEMORY_WHOLE]);
-        let order: Vec<&Activity> = order.chain(QUEUES).chain(NETWORK).collect();
         let place = |activity: &&'static Activity| {
-            order.iter().position(|each| std::ptr::eq(*each, *activity))
+            ORDER.iter().position(|option| *option == activity.option)
         };
         self.activities.sort_by_key(place);
-        let has_interval = self.pace.interval.is_some();
-        let recording = self.recording.unwrap_or(match has_interval || self.since_boot {
+        // What ALL adds takes the place of the shorter table.
+        for (longer, shorter) in [("-u ALL", "-u"), ("-r ALL", "-r")] {
+            if self.activities.iter().any(|each| each.option == longer) {
+                self.activities.retain(|each| each.option != shorter);
+            }
+        }
+        if self.is_all_cpus && !self.chosen.cpus.has_each() && self.chosen.cpus == Cpus::Sum {
+            self.chosen.cpus = Cpus::All;
+        }
+    }
+
+    fn asked(mut self) -> Result<Asked, SysstatError> {
+        if self.step.is_some() {
+            // The first number is a count then.
+            let Pace { interval, count, .. } = self.pace;
+            if count.is_some() {
+                return Err(SysstatError::Usage("-i and an interval: give one".to_owned()));
+            }
+            self.pace.count = interval.map(|interval| interval.as_secs());
+        }
+        self.put_in_order();
+        let has_interval = self.pace.interval.is_some() && self.step.is_none();
+        let since_boot = self.pace.is_once;
+        let recording = self.recording.unwrap_or(match has_interval || since_boot {
             true => Recording::Host,
             false => Recording::Service,
         });
@@ -233,7 +257,7 @@ impl Options {
             style: self.style,
             is_pretty: self.is_pretty,
             omit_idle: self.omit_idle,
-            has_averages: !self.since_boot,
+            has_averages: !since_boot,
             lines: 0,
             tables: (recording != Recording::Host).then_some(tables),
         };
@@ -243,11 +267,18 @@ impl Options {
         }
         let mut asked = Asked::new(Box::new(sar), pace);
         asked.recording = recording;
-        asked.since_boot = self.since_boot;
+        asked.since_boot = since_boot;
         (asked.from, asked.thru) = (self.from, self.thru);
-        asked
+        Ok(asked)
     }
 }
+
+/// The order in which the activities are shown.
+static ORDER: &[&str] = &[
+    "-u", "-u ALL", "-w", "-I", "-W", "-B", "-b", "-r", "-r ALL", "-S", "-H", "-v", "LOAD", "-y",
+    "-d", "DEV", "EDEV", "NFS", "NFSD", "SOCK", "IP", "EIP", "ICMP", "EICMP", "TCP", "ETCP", "UDP",
+    "SOCK6", "IP6", "EIP6", "ICMP6", "EICMP6", "UDP6", "SOFT", "-F", "CPU", "IO", "MEM",
+];
 
 /// The keywords of pressure; the first stands for the others.
 const PSI: [&str; 4] = ["PSI", "CPU", "IO", "MEM"];
@@ -272,10 +303,11 @@ fn time(words: &mut Words<'_>, usual: &str) -> String {
 
 impl Sar {
     /// Whether there is one table with one line, whose heading is not repeated.
-    fn is_simple(&self) -> bool {
+    fn is_simple(&self, lines: usize) -> bool {
         let [activity] = self.activities[..] else { return false };
         match activity.label {
             None => true,
+            Some("TTY") => lines == 1,
             Some("CPU") => !self.chosen.cpus.has_each(),
             Some("INTR") => !self.chosen.each_interrupt,
             Some(_) => false,
@@ -286,7 +318,7 @@ impl Sar {
         &mut self,
         span: &Span<'_>,
         times: [&str; 2],
-        has_heading: impl Fn(&Self, &Activity) -> bool,
+        has_heading: impl Fn(&Self, &Activity, usize) -> bool,
         out: &mut String,
     ) -> Result<(), SysstatError> {
         let mut tables = self.tables.take();
@@ -302,8 +334,10 @@ impl Sar {
                 let text = format!("Requested activities not available: {}", activity.option);
                 return Err(SysstatError::NotThere(text));
             }
-            let out = tables.as_mut().map_or(&mut *out, |tables| &mut tables[place]);
-            self.table(activity, lines, times, has_heading(self, activity), out);
+            let columns = columns(activity, &self.chosen.cpus, span);
+            let has_heading = has_heading(self, activity, lines.len());
+            let text = self.table(activity, &columns, lines, times, has_heading);
+            tables.as_mut().map_or(&mut *out, |tables| &mut tables[place]).push_str(&text);
         }
         self.tables = tables;
         if self.activities.len() == 1 {
@@ -323,18 +357,20 @@ impl Sar {
     fn table(
         &self,
         activity: &Activity,
-        lines: Vec<crate::activities::Line<'_>>,
+        columns: &[Shown],
+        lines: Vec<Line<'_>>,
         times: [&str; 2],
         has_heading: bool,
-        out: &mut String,
-    ) {
+    ) -> String {
+        let mut out = String::new();
         let width = if activity.label == Some("CPU") { 8 } else { 10 };
-        let at_end = self.is_pretty || activity.label == Some("FILESYSTEM");
+        let is_filesystem = activity.label == Some("FILESYSTEM");
+        let is_moved = activity.label.is_some_and(|label| !["CPU", "TTY"].contains(&label));
+        let at_end = is_filesystem || self.is_pretty && is_moved;
         let label = activity.label.filter(|_| !at_end);
-        let (label_at_end, is_summary) =
-            (activity.label.filter(|_| at_end), at_end && !self.is_pretty);
+        let label_at_end = activity.label.filter(|_| at_end);
         let time_of = |time: &str| match time {
-            "Average:" if is_summary => "Summary:".to_owned(),
+            "Average:" if is_filesystem => "Summary:".to_owned(),
             time => time.to_owned(),
         };
         if has_heading {
@@ -342,8 +378,8 @@ impl Sar {
             if let Some(label) = label {
                 let _ = write!(out, "{label:>width$}");
             }
-            for column in activity.columns {
-                let _ = write!(out, "{:>width$}", column.title, width = column.width);
+            for column in columns {
+                let _ = write!(out, "{:>width$}", column.title(), width = column.width());
             }
             if let Some(label) = label_at_end {
                 let _ = write!(out, " {label}");
@@ -352,45 +388,118 @@ impl Sar {
         }
         for (name, rows) in lines {
             let values: Vec<Option<f64>> =
-                activity.columns.iter().map(|column| (column.value)(&rows)).collect();
-            if self.omit_idle && activity.label.is_some() && values.iter().all(|v| *v == Some(0.0))
-            {
+                columns.iter().map(|column| column.value(&rows)).collect();
+            let is_device =
+                activity.label.is_some_and(|label| !["CPU", "INTR", "TTY"].contains(&label));
+            if self.omit_idle && is_device && values.iter().all(|value| *value == Some(0.0)) {
                 continue;
             }
             let _ = write!(out, "{:<11}", time_of(times[1]));
             if label.is_some() {
                 let _ = write!(out, " {name:>width$}", width = width - 1);
             }
-            for (value, column) in values.into_iter().zip(activity.columns) {
-                self.style.put(out, column.width, value, column.unit);
+            for (value, column) in values.into_iter().zip(columns) {
+                self.style.put(&mut out, column.width(), value, column.unit());
             }
             if label_at_end.is_some() {
                 let _ = write!(out, " {name}");
             }
             out.push('\n');
         }
+        out
+    }
+}
+
+/// The columns of an activity: its own, or of interrupts the sum and the chosen CPUs.
+pub(crate) fn columns(activity: &Activity, cpus: &Cpus, span: &Span<'_>) -> Vec<Shown> {
+    if activity.label != Some("INTR") || !cpus.has_each() {
+        return activity.columns.iter().copied().map(Shown::Own).collect();
+    }
+    let mut columns: Vec<Shown> = Vec::new();
+    if cpus.has_sum() {
+        columns.extend(activity.columns.iter().copied().map(Shown::Own));
+    }
+    let mut numbers: Vec<usize> = Vec::new();
+    for row in span.rows("interrupt") {
+        let cpu = row.labels().and_then(|(_, cpu)| cpu_number(&cpu).parse().ok());
+        numbers.extend(cpu.filter(|cpu| !numbers.contains(cpu)));
+    }
+    numbers.retain(|cpu| cpus.shows(&cpu.to_string()));
+    numbers.sort_unstable();
+    columns.extend(numbers.into_iter().map(Shown::OfCpu));
+    columns
+}
+
+/// The sources that activities read.
+pub(crate) fn sources(activities: &[&Activity], chosen: &Chosen) -> Vec<&'static str> {
+    let mut sources: Vec<&str> = Vec::new();
+    for activity in activities {
+        for source in activity.sources {
+            let is_needed = match *source {
+                "cpu_core" => chosen.cpus.has_each(),
+                source => source != feed::SADC_TRANSFERS,
+            };
+            if is_needed && !sources.contains(source) {
+                sources.push(source);
+            }
+        }
+    }
+    sources
+}
+
+/// A column as it is shown.
+pub(crate) enum Shown {
+    /// One of the activity.
+    Own(Column),
+    /// The interrupts of one CPU.
+    OfCpu(usize),
+}
+
+impl Shown {
+    pub(crate) fn title(&self) -> String {
+        match self {
+            Shown::Own(column) => column.title.to_owned(),
+            Shown::OfCpu(cpu) => format!("CPU{cpu}"),
+        }
+    }
+
+    fn width(&self) -> usize {
+        match self {
+            Shown::Own(column) => column.width,
+            Shown::OfCpu(_) => 10,
+        }
+    }
+
+    pub(crate) fn unit(&self) -> Unit {
+        match self {
+            Shown::Own(column) => column.unit,
+            Shown::OfCpu(_) => Unit::Plain,
+        }
+    }
+
+    pub(crate) fn value(&self, rows: &[Row<'_>]) -> Option<f64> {
+        match self {
+            Shown::Own(column) => (column.value)(rows),
+            Shown::OfCpu(cpu) => {
+                let of_cpu = |row: &&Row<'_>| {
+                    // What is of no CPU (errors of the controller) counts as the first one's.
+                    row.labels().map_or(*cpu == 0, |(_, own)| cpu_number(&own).parse() == Ok(*cpu))
+                };
+                let rows: Vec<Row<'_>> = rows.iter().filter(of_cpu).copied().collect();
+                rate(&rows, &["count"]).or(Some(0.0))
+            }
+        }
     }
 }
 
 impl Report for Sar {
     fn sources(&self) -> Vec<&'static str> {
-        let mut sources: Vec<&str> = Vec::new();
-        for activity in &self.activities {
-            for source in activity.sources {
-                let is_needed = match *source {
-                    "cpu_core" => self.chosen.cpus.has_each(),
-                    source => source != feed::SADC_TRANSFERS,
-                };
-                if is_needed && !sources.contains(source) {
-                    sources.push(source);
-                }
-            }
-        }
-        sources
+        sources(&self.activities, &self.chosen)
     }
 
     fn needs_all(&self) -> bool {
-        !self.is_all
+        // Of several activities those that are recorded are shown.
+        !self.is_all && self.activities.len() == 1
     }
 
     fn begin(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
@@ -407,10 +516,10 @@ impl Report for Sar {
         let every = facts.screen_lines.map_or(usize::MAX, |lines| lines.max(2) - 1);
         let is_first = self.lines.is_multiple_of(every);
         let is_recorded = self.tables.is_some();
-        let is_due = move |sar: &Self, activity: &Activity| match is_recorded {
+        let is_due = move |sar: &Self, activity: &Activity, lines: usize| match is_recorded {
             // The table of interrupts has a heading each time.
             true => is_first || activity.label == Some("INTR"),
-            false => is_first || !sar.is_simple(),
+            false => is_first || !sar.is_simple(lines),
         };
         self.lines += 1;
         let times = [facts.clock.time(span.began_ns), facts.clock.time(span.ended_ns)];
@@ -421,8 +530,8 @@ impl Report for Sar {
     fn averages(&mut self, _: &Facts<'_>, span: &Span<'_>, out: &mut String) {
         if self.has_averages {
             let is_recorded = self.tables.is_some();
-            let is_due = |sar: &Self, activity: &Activity| match activity.label {
-                _ if !is_recorded => !sar.is_simple(),
+            let is_due = |sar: &Self, activity: &Activity, lines: usize| match activity.label {
+                _ if !is_recorded => !sar.is_simple(lines),
                 label => label == Some("INTR"),
             };
             // What could be shown once is there at the end, too.
@@ -432,6 +541,10 @@ impl Report for Sar {
 
     fn end(&mut self, out: &mut String) {
         self.write_tables(out);
+    }
+
+    fn counts_anew(&self) -> bool {
+        true
     }
 
     fn restart(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {

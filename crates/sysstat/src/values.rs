@@ -89,7 +89,19 @@ impl Mean {
     }
 }
 
+/// Nanoseconds as seconds, rounded.
+pub(crate) fn whole_seconds(ns: u64) -> i64 {
+    (ns.saturating_add(500_000_000) / 1_000_000_000).cast_signed()
+}
+
 impl<'a> Span<'a> {
+    /// Its length in seconds, rounded; since boot if it has no beginning.
+    pub(crate) fn whole_seconds(&self) -> i64 {
+        let latest = |samples: &[Sample]| samples.iter().map(|sample| sample.monotonic_ns).max();
+        let then = self.then.and_then(latest).unwrap_or(0);
+        whole_seconds(latest(self.now).unwrap_or(0).saturating_sub(then))
+    }
+
     /// Whether a source was read, so that it has values.
     pub(crate) fn has(&self, source: &str) -> bool {
         self.place(source).is_some()

@@ -48,7 +48,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         lines: 0,
     };
     let mut pace = Pace::default();
-    let (mut no_first, mut recording) = (false, Recording::Host);
+    let (mut no_first, mut is_forks, mut recording) = (false, false, Recording::Host);
     let mut words = Words::new(words);
     while let Some(word) = words.next()? {
         let option = match word {
@@ -60,7 +60,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         };
         match option.as_str() {
             "a" | "active" => vmstat.is_active = true,
-            "f" | "forks" => vmstat.table = Some(Table::Forks),
+            "f" | "forks" => is_forks = true,
             "m" | "slabs" => vmstat.table = Some(Table::Slabs),
             "n" | "one-header" => vmstat.one_header = true,
             "s" | "stats" => vmstat.table = Some(Table::Counters),
@@ -80,6 +80,12 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
             _ => return Err(unknown(&option)),
         }
     }
+    if is_forks {
+        // Whatever else is asked for.
+        vmstat.table = Some(Table::Forks);
+    } else if pace.is_once {
+        return Err(SysstatError::Usage("delay must be positive integer".to_owned()));
+    }
     if let Some(Table::Forks | Table::Counters | Table::DiskSums) = vmstat.table {
         // These do not repeat.
         pace = Pace::default();
@@ -87,8 +93,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     let is_line = vmstat.table.is_none();
     let mut asked = Asked::new(Box::new(vmstat), pace);
     asked.recording = recording;
-    // Without an interval `-y` has nothing to wait for.
-    asked.since_boot = !(no_first && is_line && pace.interval.is_some());
+    asked.since_boot = !(no_first && is_line);
     Ok(asked)
 }
 
@@ -164,7 +169,7 @@ impl Vmstat {
         let amount = |value: f64| (value * 1024.0 / self.unit).floor();
         let ticks = |fields: &[&str]| cpu.changes(fields).unwrap_or(0.0);
         let guest = if self.wide { ticks(&["guest", "guest_nice"]) } else { 0.0 };
-        let shares = [
+        let mut shares = [
             ticks(&["user", "nice"]) - guest,
             ticks(&["system", "irq", "softirq"]),
             ticks(&["idle"]),
@@ -172,8 +177,12 @@ impl Vmstat {
             ticks(&["steal"]),
             guest,
         ];
+        if shares.iter().all(|ticks| *ticks == 0.0) {
+            // Without ticks the CPUs were idle.
+            shares[2] = 1.0;
+        }
         let all = shares.iter().sum::<f64>();
-        let share = |part: f64| if all > 0.0 { (100.0 * part / all + 0.5).floor() } else { 0.0 };
+        let share = |part: f64| (100.0 * part / all + 0.5).floor();
         // Of the time since boot the program divides by the time of all CPUs together.
         let seconds = match span.then {
             Some(_) => cpu.seconds,

@@ -98,13 +98,20 @@ pub(crate) struct Pace {
     pub(crate) interval: Option<Duration>,
     /// How many, if it was given.
     pub(crate) count: Option<u64>,
+    /// An interval of 0: only the time since boot.
+    pub(crate) is_once: bool,
 }
 
 impl Pace {
     /// Takes a word that is not an option: the interval, then the count.
     pub(crate) fn take(&mut self, word: &str) -> Result<(), SysstatError> {
         let refuse = || SysstatError::Usage(format!("failed to parse argument: '{word}'"));
+        if self.is_once {
+            // What follows an interval of 0 has no meaning, and the programs read it.
+            return whole(word).map(drop);
+        }
         match (self.interval, self.count) {
+            (None, None) if word == "0" => self.is_once = true,
             (None, None) => self.interval = Some(Duration::from_secs(whole(word)?)),
             (Some(_), None) => self.count = Some(whole(word)?),
             _ => return Err(refuse()),
@@ -116,6 +123,14 @@ impl Pace {
 /// The name of a disk, which may be given as the path of its device.
 pub(crate) fn device_name(word: &str) -> &str {
     word.strip_prefix("/dev/").unwrap_or(word)
+}
+
+/// Checks the value of `-o`.
+pub(crate) fn json(form: &str) -> Result<(), SysstatError> {
+    match form {
+        "JSON" => Ok(()),
+        _ => Err(SysstatError::Usage(format!("-o takes JSON, not {form}"))),
+    }
 }
 
 /// A number from 1 on.

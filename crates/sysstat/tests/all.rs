@@ -175,19 +175,51 @@ fn what_is_not_there_is_missing_or_refused_not_zero() {
 }
 
 #[test]
+fn json_has_an_object_for_each_interval() {
+    let text = report("iostat -c -o JSON 1 2", 9).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let host = &json["sysstat"]["hosts"][0];
+    assert_eq!((&host["nodename"], &host["number-of-cpus"]), (&"h".into(), &2.into()));
+    let intervals = host["statistics"].as_array().unwrap();
+    assert_eq!(intervals.len(), 2, "{text}");
+    assert!(intervals.iter().all(|each| each["avg-cpu"]["user"] == 25.0), "{text}");
+    let text = report("mpstat -P ALL -o JSON 1 3", 9).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let intervals = json["sysstat"]["hosts"][0]["statistics"].as_array().unwrap().clone();
+    assert_eq!(intervals.len(), 3, "{text}");
+    let names = intervals[2]["cpu-load"].as_array().unwrap().iter().map(|cpu| cpu["cpu"].clone());
+    assert_eq!(names.collect::<Vec<_>>(), ["all", "0", "1"], "{text}");
+}
+
+#[test]
+fn cpus_are_summed_by_node() {
+    // This machine has no folder of nodes: there are none to sum.
+    let text = report("mpstat -N ALL 1 1", 9).unwrap();
+    let lines = lines(&text);
+    assert_eq!(lines[1], "all 25.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 75.00", "{text}");
+    assert_eq!(lines.len(), 4, "{text}");
+}
+
+#[test]
 fn options_are_taken_or_refused_by_name() {
     for (line, said) in [
-        ("sar -y 1 1", "-y is not supported: serial lines"),
-        ("sar -n NFS 1", "-n NFS is not supported"),
+        ("sar -j ID 1 1", "-j is not supported: names are the kernel's"),
+        ("sar -n FC 1", "-n FC is not supported"),
+        ("sar -i 2 -f x 1 2", "-i and an interval: give one"),
+        ("sadf -j", "-j is not supported"),
+        ("sadf -- 1", "not an option of sar: '1'"),
         ("sar -n NIX 1", "unknown keyword NIX"),
         ("sar --nix", "unknown option --nix"),
         ("sar -P 3-1 1", "not a list of CPUs"),
         ("sar 1 2 3", "failed to parse argument: '3'"),
         ("sar --dec=7 1", "--dec takes 0, 1 or 2"),
         ("sar", "no service"),
-        ("iostat -o JSON", "-o JSON is not supported"),
+        ("iostat -o XML", "-o takes JSON, not XML"),
+        ("iostat -j ID", "-j is not supported"),
         ("mpstat -I NIX", "-I takes SUM, CPU, SCPU or ALL"),
-        ("mpstat -T", "-T is not supported"),
+        ("mpstat -N x", "not a list of nodes: x"),
+        ("vmstat 0", "delay must be positive integer"),
+        ("free -k -m", "several units"),
         ("vmstat -S q", "-S requires"),
         ("vmstat a", "failed to parse argument: 'a'"),
         ("vmstat -p nix", "disk/partition nix not found"),

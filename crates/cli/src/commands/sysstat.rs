@@ -1,4 +1,4 @@
-//! `whit sysstat`: the reports of sar, iostat, mpstat, pidstat, vmstat, free and uptime.
+//! `whit sysstat`: the reports of sar, sadf, iostat, mpstat, pidstat, vmstat, free and uptime.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,7 @@ use crate::end_signals::Ending;
 #[derive(clap::Args)]
 #[command(after_help = crate::help::SYSSTAT)]
 pub(crate) struct SysstatArguments {
-    /// free, iostat, mpstat, pidstat, sar, uptime or vmstat, then its options, interval and count: with --help it
-    /// lists them
+    /// free, iostat, mpstat, pidstat, sadf, sar, uptime or vmstat, then its words; --help lists its options
     #[arg(
         value_name = "TOOL",
         required = true,

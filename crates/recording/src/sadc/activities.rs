@@ -69,6 +69,10 @@ enum Names {
     Disks,
     Interfaces,
     Filesystems,
+    /// The number that stands after the fields.
+    Last,
+    /// Each CPU; the first is all together.
+    EachCpu,
 }
 
 /// One activity in one format.
@@ -127,6 +131,12 @@ impl Activity {
                 numbers.join(":").into_bytes()
             }
             Names::Interfaces => text(rest.get(..INTERFACE_BYTES).unwrap_or_default()).to_vec(),
+            Names::Last => {
+                let place = self.fields[2].len();
+                number(2, place).unwrap_or(0).to_string().into_bytes()
+            }
+            Names::EachCpu if item.number == 0 => return true,
+            Names::EachCpu => digits(item.number - 1),
             Names::Filesystems => text(rest.get(FILESYSTEM_BYTES..).unwrap_or_default()).to_vec(),
         };
         let cells = self.fields.iter().enumerate().flat_map(|(kind, fields)| {
@@ -376,6 +386,30 @@ static ACTIVITIES: &[Activity] = &[
     ),
     single!(
         24, 0, "socket" "s", [], [], ["tcp6_inuse", "udp6_inuse", "raw6_inuse", "fragments6"]
+    ),
+    single!(25, 2, "ip6" "", ["ip6_in_receives", "ip6_out_forw_datagrams", "ip6_in_delivers", "ip6_out_requests", "ip6_reasm_reqds", "ip6_reasm_oks", "ip6_in_mcast_pkts", "ip6_out_mcast_pkts", "ip6_frag_oks", "ip6_frag_creates"], [], []),
+    single!(26, 2, "ip6" "", ["ip6_in_hdr_errors", "ip6_in_addr_errors", "ip6_in_unknown_protos", "ip6_in_too_big_errors", "ip6_in_discards", "ip6_out_discards", "ip6_in_no_routes", "ip6_out_no_routes", "ip6_reasm_fails", "ip6_frag_fails", "ip6_in_truncated_pkts"], [], []),
+    single!(27, 0, "ip6" "", [], ["icmp6_in_msgs", "icmp6_out_msgs", "icmp6_in_echos", "icmp6_in_echo_replies", "icmp6_out_echo_replies", "icmp6_in_group_memb_queries", "icmp6_in_group_memb_responses", "icmp6_out_group_memb_responses", "icmp6_in_group_memb_reductions", "icmp6_out_group_memb_reductions", "icmp6_in_router_solicits", "icmp6_out_router_solicits", "icmp6_in_router_advertisements", "icmp6_in_neighbor_solicits", "icmp6_out_neighbor_solicits", "icmp6_in_neighbor_advertisements", "icmp6_out_neighbor_advertisements"], []),
+    single!(28, 0, "ip6" "", [], ["icmp6_in_errors", "icmp6_in_dest_unreachs", "icmp6_out_dest_unreachs", "icmp6_in_time_excds", "icmp6_out_time_excds", "icmp6_in_parm_problems", "icmp6_out_parm_problems", "icmp6_in_redirects", "icmp6_out_redirects", "icmp6_in_pkt_too_bigs", "icmp6_out_pkt_too_bigs"], []),
+    single!(29, 0, "ip6" "", [], ["udp6_in_datagrams", "udp6_out_datagrams", "udp6_no_ports", "udp6_in_errors"], []),
+    activity!(
+        10, 1, "serial" "", Names::Last, [], [],
+        ["rx", "tx", "frame", "parity", "break", "overrun"]
+    ),
+    activity!(
+        14, 0, "nfs" "fF", Names::One("client\x1frpc"), [], [],
+        ["rpc_calls", "rpc_retransmissions", "read", "write", "access", "getattr"]
+    ),
+    activity!(
+        15, 0, "nfs" "fF", Names::One("server\x1frpc"), [], [],
+        [
+            "rpc_calls", "rpc_bad_calls", "net_packets", "net_udp", "net_tcp",
+            "reply_cache_hits", "reply_cache_misses", "read", "write", "access", "getattr"
+        ]
+    ),
+    activity!(
+        39, 0, "softnet" "", Names::EachCpu, [], [],
+        ["processed", "dropped", "squeezed", "received_rps", "flow_limited", "backlog"]
     ),
     single!(
         34, 1, "memory" "m",

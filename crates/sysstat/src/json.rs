@@ -1,0 +1,60 @@
+//! The frame of `-o JSON`, as `iostat` and `mpstat` write it: facts of the machine, then a list with an
+//! object for each interval.
+
+use std::fmt::Write as _;
+
+use sample::Meta;
+
+/// The beginning, up to the list of intervals.
+pub(crate) fn begin(meta: &Meta, date: &str, out: &mut String) {
+    let fact = |key| quoted(meta.get(key).unwrap_or_default());
+    let _ = write!(
+        out,
+        "{{\"sysstat\": {{\n\t\"hosts\": [\n\t\t{{\n\t\t\t\"nodename\": {},\n\t\t\t\"sysname\": \
+         \"Linux\",\n\t\t\t\"release\": {},\n\t\t\t\"machine\": {},\n\t\t\t\"number-of-cpus\": {},\n\
+         \t\t\t\"date\": {},\n\t\t\t\"statistics\": [\n",
+        quoted(meta.host()),
+        fact("kernel"),
+        fact("architecture"),
+        meta.cpus(),
+        quoted(date),
+    );
+}
+
+/// An interval: the members of its object.
+pub(crate) fn interval(is_first: bool, members: &[String], out: &mut String) {
+    if !is_first {
+        out.push_str(",\n");
+    }
+    let _ = write!(out, "\t\t\t\t{{\n\t\t\t\t\t{}\n\t\t\t\t}}", members.join(",\n\t\t\t\t\t"));
+}
+
+/// The end of all.
+pub(crate) fn end(out: &mut String) {
+    out.push_str("\n\t\t\t]\n\t\t}\n\t]\n}}\n");
+}
+
+/// A member whose value is a list, an element a line.
+pub(crate) fn list(name: &str, elements: &[String]) -> String {
+    let elements = elements.join(",\n\t\t\t\t\t\t");
+    format!("\"{name}\": [\n\t\t\t\t\t\t{elements}\n\t\t\t\t\t]")
+}
+
+/// A member with a number; `null` if it is missing.
+pub(crate) fn number(name: &str, value: Option<f64>, decimals: usize) -> String {
+    match value {
+        Some(value) => format!("\"{name}\": {value:.decimals$}"),
+        None => format!("\"{name}\": null"),
+    }
+}
+
+/// A member with a text.
+pub(crate) fn text(name: &str, value: &str) -> String {
+    format!("\"{name}\": {}", quoted(value))
+}
+
+fn quoted(value: &str) -> String {
+    let mut out = Vec::new();
+    text::escape::push_json_string(&mut out, value.as_bytes());
+    String::from_utf8_lossy(&out).into_owned()
+}
