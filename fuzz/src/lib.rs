@@ -10,6 +10,7 @@
 pub mod atop;
 pub mod collectl;
 pub mod daemon;
+pub mod engines;
 pub mod jobs;
 pub mod logs;
 pub mod machines;
@@ -32,15 +33,19 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("atop", atop::atop),
     ("collectl_gzip", collectl::collectl_gzip),
     ("collectl_plain", collectl::collectl_plain),
+    ("hosts_stream", engines::hosts_stream),
     ("log_frame", logs::log_frame),
     ("log_handshake", logs::log_handshake),
     ("log_host", logs::log_host),
+    ("log_line", logs::log_line),
     ("log_otlp", logs::log_otlp),
     ("log_process", logs::log_process),
     ("log_record", logs::log_record),
+    ("log_recordings", engines::log_recordings),
     ("log_ring", logs::log_ring),
     ("log_spool", logs::log_spool),
     ("log_store", logs::log_store),
+    ("poll_table", engines::poll_table),
     ("proc_stat", proc_stat),
     ("procfs", parsers::procfs),
     ("recording_columns", recording_columns),
@@ -61,9 +66,13 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("run_pipe", jobs::run_pipe),
     ("run_template", jobs::run_template),
     ("sadc", sadc::sadc),
+    ("send_answer", engines::send_answer),
+    ("send_json", engines::send_json),
+    ("send_nats", engines::send_nats),
     ("snmp_message", network::snmp_message),
     ("snmp_session", network::snmp_session),
     ("sources", machines::sources),
+    ("top_columns", engines::top_columns),
 ];
 
 /// A source with one row.

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use log_format::{
-    AcsXmlFormat, CsvFormat, JsonFormat, LogRecord, RecordFormat, RecordOrigin, SyslogFormat,
-    TextFormat, write_message,
+    AcsXmlFormat, CsvFormat, JsonFormat, LogRecord, ReadRecord, RecordFormat, RecordOrigin,
+    SyslogFormat, TextFormat, write_message,
 };
 use log_protocol::frame::{FrameKind, HEAD_BYTES, Head};
 use log_protocol::fuzzing;
@@ -46,7 +46,7 @@ pub fn log_otlp(bytes: &[u8]) {
 }
 
 /// A folder in memory that is gone afterwards.
-fn folder() -> tempfile::TempDir {
+pub(crate) fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
     tempfile::Builder::new().prefix("whit-fuzz-").tempdir_in(place).unwrap()
@@ -209,6 +209,19 @@ pub fn log_record(bytes: &[u8]) {
         let record = logring::RingRecord { site: 1, ..record };
         formats.show(&LogRecord::new(&record, &dictionary, origin, record.stamp));
     }
+}
+
+/// A line of log records that an engine gives back: shown in every form, and written and read once more.
+pub fn log_line(bytes: &[u8]) {
+    let Some(read) = ReadRecord::parse(bytes) else { return };
+    let ring = read.record();
+    let record = LogRecord::new(&ring, &read.dictionary, read.origin(), read.time_ns);
+    Formats::new().show(&record);
+    let mut line = Vec::new();
+    JsonFormat::default().put(&mut line, &record);
+    let again = ReadRecord::parse(line.trim_ascii_end());
+    let text = String::from_utf8_lossy(&line);
+    assert!(again.is_some_and(|again| again.time_ns == read.time_ns), "{text}");
 }
 
 /// Frames behind an even byte, short heads behind an odd one: what a proxy sends, questions and
@@ -416,6 +429,17 @@ pub fn seeds(name: &str) -> Vec<Vec<u8>> {
                 ),
                 with(0, &fuzzing::sent(&fuzzing::frames_of(&of(FrameKind::Hello, &body(2))))),
             ]
+        }
+        "log_line" => {
+            let text = r#"{"time":"2026-11-27T10:15:00.123456789Z","level":"WARNING","host":"h",
+                "process":"p","pid":7,"thread":"t","tid":8,"ring":1,"sequence":3,"logger":"a/b",
+                "file":"f.rs","line":9,"routine":"r","message":"text","context":{"k":"v"},
+                "data":{"n":"1"}}"#;
+            let read = ReadRecord::parse(text.as_bytes()).expect("a line of whit");
+            let (ring, mut line) = (read.record(), Vec::new());
+            let record = LogRecord::new(&ring, &read.dictionary, read.origin(), read.time_ns);
+            JsonFormat::default().put(&mut line, &record);
+            vec![text.into(), line]
         }
         "log_otlp" => {
             let text = r#"{"resourceLogs":[{"resource":{"attributes":[{"key":"k","value":{}}]},

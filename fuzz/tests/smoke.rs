@@ -58,6 +58,13 @@ fn seeds(name: &str) -> Vec<Vec<u8>> {
         "collectl_gzip" => seeds.extend(collectls().iter().map(|file| unpacked(file))),
         "sources" => seeds.extend(whit_fuzz::machines::seeds()),
         "snmp_message" => seeds.extend(whit_fuzz::network::seeds()),
+        "hosts_stream" | "log_recordings" | "poll_table" | "send_answer" | "send_json"
+        | "send_nats" | "top_columns" => {
+            seeds.extend(whit_fuzz::engines::seeds(
+                name,
+                &frames(&recorded(Compression::FramesOnly)),
+            ));
+        }
         name if name.starts_with("log_") => seeds.extend(whit_fuzz::logs::seeds(name)),
         "snmp_session" => seeds.extend(whit_fuzz::network::session_seeds()),
         name if name.starts_with("rrd_") => seeds.extend(whit_fuzz::rrd::seeds(name)),
@@ -220,6 +227,12 @@ fn seeds_reach_the_samples() {
     assert_eq!(read_through(file_around(Part::Columns, &columns, &DEFS)), 5);
     let frames = frames(&recorded(Compression::FramesOnly));
     assert_eq!(read_through(file_around(Part::Frames, &frames, &DEFS)), 5);
+    let (head, sent) = recording::fuzzing::stream_around(&frames, &DEFS);
+    assert_eq!(many_hosts::fuzz_stream(&[head, sent].concat(), &DEFS), 5);
+    // Twice the same five, of which the server takes each once.
+    let seeds = whit_fuzz::engines::seeds("log_recordings", &frames);
+    let taken = seeds.iter().map(|seed| whit_fuzz::engines::samples_taken(seed));
+    assert_eq!(taken.collect::<Vec<_>>(), [5, 5, 5]);
 }
 
 #[test]

@@ -116,10 +116,11 @@ Examples:
   whit trace -c ls /                    how many and how long: a table
   whit trace -cf --by command make      and split by program
   whit trace -ca -i 1                   the whole machine, a table a second
+  whit trace -c --hosts web[1-3] ls /   on three hosts by ssh, added up
 
 Output goes to stderr, as strace's does; -o FILE sends it elsewhere, -o - to
 stdout, -o '|COMMAND' to a command. See docs/trace.md for what it means.
-Exit code: the command's own; 2 on an error of whit's.";
+Exit code: the command's own, with --hosts the highest; 2 on an error of whit's.";
 
 /// Below the help of `whit doctor`.
 pub(crate) const DOCTOR: &str = "\

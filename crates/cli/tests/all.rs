@@ -87,6 +87,7 @@ mod trace_count;
 mod trace_differences;
 mod trace_ends;
 mod trace_events;
+mod trace_hosts;
 mod trace_memory;
 mod units;
 mod watch;

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 pub use counters::CentralCounters;
 #[doc(hidden)]
-pub use fuzzing::admit as fuzz_admission;
+pub use fuzzing::{admit as fuzz_admission, take_recordings as fuzz_recordings};
 pub use limits::AdmissionLimits;
 
 use connection::ServerListener;

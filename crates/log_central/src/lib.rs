@@ -8,6 +8,6 @@
 
 mod central;
 
-#[doc(hidden)]
-pub use central::fuzz_admission;
 pub use central::{AdmissionLimits, Central, CentralCounters, CentralSettings, RecordingsKept};
+#[doc(hidden)]
+pub use central::{fuzz_admission, fuzz_recordings};

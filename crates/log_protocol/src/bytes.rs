@@ -56,6 +56,12 @@ impl<'a> ByteCursor<'a> {
         self.short_bytes().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
     }
 
+    /// All bytes that are left.
+    #[must_use]
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     /// Whether all bytes are read.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -5,14 +5,22 @@
 //! told and tried again after a pause, for as long as the others go on.  What comes from a host may be
 //! hostile: it has the limits of recordings, and what it says is shown without control characters.
 //!
-//! Uses `run` (how logins are written, `--ssh`), `recording`, `recorder` and `sink`; prints nothing.  Begin with
-//! `recorders.rs`; `outputs.rs` gives samples to files and views, `prefix.rs` puts the name of a host in front of lines.
+//! Commands are traced on other hosts in the same way, but by lines: `traced.rs`.
+//!
+//! Uses `run` (how logins are written, `--ssh`), `connection` (random numbers), `recording`, `recorder`, `trace` and `sink`; prints nothing.  Begin with
+//! `recorders.rs`; `hosts.rs` says which hosts there are, `outputs.rs` gives samples to files and views, `prefix.rs` puts the name of a host in front of lines.
 #![forbid(unsafe_code)]
 
+mod hosts;
 mod outputs;
 mod prefix;
 mod recorders;
+mod traced;
 
+pub use hosts::RemoteRecordError;
 pub use outputs::{HostOpener, HostOutputs};
 pub use prefix::prefixed;
-pub use recorders::{HostEvent, HostsRecorded, HostsStop, RemoteRecordError};
+#[doc(hidden)]
+pub use recorders::fuzz_stream;
+pub use recorders::{HostEvent, HostsRecorded, HostsStop};
+pub use traced::{HostsEnd, HostsTraced, TracedOutputs, TracesStop};

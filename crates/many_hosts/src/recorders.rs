@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -11,11 +11,11 @@ use std::thread;
 use std::time::Duration;
 
 use recording::{FRAME_START, HEAD_START, SampleDecoder, frame_length, head_length};
-use run::remote::login::{choose, split};
-use run::remote::{Connection, HostAddress, Login, LoginError};
 use sample::{Meta, Snapshot, SourceDef};
 use sink::Backoff;
 use template::quote::{Shell, quote};
+
+use crate::hosts::{Hosts, RemoteRecordError, passed_on};
 
 /// The pauses before a host is tried again.
 const BACKOFF: Backoff = Backoff { first_ns: 1_000_000_000, longest_ns: 60_000_000_000 };
@@ -29,23 +29,6 @@ const SAID_BYTES_MAX: usize = 2048;
 /// Exit codes after which a host that has sent nothing is not tried again: the options are wrong, or
 /// there is no whit.
 const HOPELESS: [i32; 3] = [2, 126, 127];
-
-/// Why hosts cannot be recorded.
-#[derive(Debug, thiserror::Error)]
-pub enum RemoteRecordError {
-    /// A login is none.
-    #[error(transparent)]
-    Login(#[from] LoginError),
-    /// There are none.
-    #[error("--hosts '{0}': no host in it")]
-    None(String),
-    /// A part of a login that is of jobs.
-    #[error("--hosts {0}: give [USER@]HOST[:PORT], as web[1-3]; -S of whit run takes more")]
-    OfJobs(String),
-    /// A thread cannot be started.
-    #[error("cannot start a thread for {0}")]
-    Thread(String, #[source] io::Error),
-}
 
 /// What happens at a host, by its number.
 #[derive(Debug)]
@@ -62,8 +45,7 @@ pub enum HostEvent {
 
 /// Recorders on hosts.
 pub struct HostsRecorded {
-    logins: Vec<Login>,
-    connection: Connection,
+    hosts: Hosts,
     /// What runs on a host.
     command: Vec<u8>,
     known: Vec<Arc<SourceDef>>,
@@ -89,41 +71,22 @@ impl HostsRecorded {
         (hosts, ssh): (&str, Option<&str>),
         words: &[OsString],
     ) -> Result<Self, RemoteRecordError> {
-        let logins = choose(split(hosts)?);
-        let of_jobs =
-            |login: &&Login| login.threads.is_some() || matches!(login.address, HostAddress::Local);
-        if let Some(login) = logins.iter().find(of_jobs) {
-            return Err(RemoteRecordError::OfJobs(login.name.clone()));
-        }
-        if logins.is_empty() {
-            return Err(RemoteRecordError::None(hosts.to_owned()));
-        }
-        let mut connection = Connection::default();
-        let ssh = ssh.map(|ssh| ssh.split_whitespace().map(|word| word.as_bytes().to_vec()));
-        let ssh = ssh.map(Iterator::collect::<Vec<_>>).filter(|words| !words.is_empty());
-        if let Some(program) = ssh {
-            connection.program = program;
-        }
+        let hosts = Hosts::new((hosts, ssh))?;
         let command = remote_command(&passed_on(words));
-        Ok(HostsRecorded { logins, connection, command, known: source::definitions() })
+        Ok(HostsRecorded { hosts, command, known: source::definitions() })
     }
 
-    /// The same, but ssh asks no questions: those of passwords and unknown keys would go to the terminal, on
-    /// which a screen is.  A program that `--ssh` named is left as it is.
+    /// The same, but ssh asks no questions.
     #[must_use]
-    pub fn without_questions(mut self) -> Self {
-        if self.connection == Connection::default() {
-            self.connection.program.push(b"-oBatchMode=yes".to_vec());
-        }
-        self
+    pub fn without_questions(self) -> Self {
+        HostsRecorded { hosts: self.hosts.without_questions(), ..self }
     }
 
     /// One of the hosts alone, whose number is then 0, with other words.
     #[must_use]
     pub fn only(&self, number: usize, words: &[OsString]) -> Self {
         HostsRecorded {
-            logins: self.logins.get(number).cloned().into_iter().collect(),
-            connection: self.connection.clone(),
+            hosts: self.hosts.only(number),
             command: remote_command(&passed_on(words)),
             known: self.known.clone(),
         }
@@ -131,18 +94,17 @@ impl HostsRecorded {
 
     /// The names of the hosts, as they were given; their places are their numbers.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.logins.iter().map(|login| login.name.as_str())
+        self.hosts.names()
     }
 
     /// The name of a host.
     pub(crate) fn name(&self, number: usize) -> &str {
-        &self.logins[number].name
+        self.hosts.name(number)
     }
 
-    /// What stands in front of the lines of a host: its name, as wide as the longest.
+    /// What stands in front of the lines of a host.
     pub(crate) fn prefix(&self, number: usize) -> String {
-        let width = self.logins.iter().map(|login| login.name.chars().count()).max();
-        format!("{:width$} ", self.name(number), width = width.unwrap_or(0))
+        self.hosts.prefix(number)
     }
 
     /// Records until all recorders have ended, or `stop` ends them; `take` gets what happens.
@@ -157,12 +119,12 @@ impl HostsRecorded {
         let (to, events) = sync_channel(WAITING_MAX);
         thread::scope(|scope| {
             let mut ended = Ok(());
-            for (number, login) in self.logins.iter().enumerate() {
+            for (number, host) in self.names().enumerate() {
                 let to = to.clone();
                 let name = thread::Builder::new().name(format!("host-{number}"));
                 let started = name.spawn_scoped(scope, move || self.serve(number, stop, &to));
                 if let Err(error) = started {
-                    ended = Err(RemoteRecordError::Thread(login.name.clone(), error).into());
+                    ended = Err(RemoteRecordError::Thread(host.to_owned(), error).into());
                     break;
                 }
             }
@@ -213,17 +175,12 @@ impl HostsRecorded {
         to: &SyncSender<HostEvent>,
         has_sent: &mut bool,
     ) -> Result<(), (String, Option<i32>)> {
-        let HostAddress::Remote(ssh) = &self.logins[number].address else { return Ok(()) };
-        let mut words = self.connection.words(ssh);
-        words.push(self.command.clone());
-        let mut words = words.into_iter().map(OsString::from_vec);
-        let program = words.next().unwrap_or_default();
-        let mut command = Command::new(&program);
-        command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let (mut command, program) = self.hosts.ssh(number, &self.command);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let (stdout, stderr) = match stop.start(number, &mut command) {
             Ok(Some(started)) => started,
             Ok(None) => return Ok(()),
-            Err(error) => return Err((format!("{}: {error}", shown(&program)), None)),
+            Err(error) => return Err((format!("{program}: {error}"), None)),
         };
         let (read, said) = thread::scope(|scope| {
             let said = scope.spawn(move || last_said(stderr));
@@ -260,36 +217,68 @@ impl HostsRecorded {
         has_sent: &mut bool,
     ) -> io::Result<bool> {
         let mut from = io::BufReader::with_capacity(64 << 10, stdout);
-        let damaged = |error: recording::Corrupt| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("it sends no samples: {}", error.0))
-        };
-        let mut start = [0; HEAD_START];
-        if !fill(&mut from, &mut start)? {
-            return Ok(false);
-        }
-        let length = head_length(&start).map_err(damaged)?;
-        let mut head = start.to_vec();
-        take(&mut from, length - HEAD_START, &mut head)?;
-        let decoder = SampleDecoder::new(&head, &self.known);
-        let mut decoder = decoder.map_err(io::Error::other)?;
-        let defs = decoder.defs();
-        let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
-        let begun = HostEvent::Begun(number, decoder.meta().clone(), defs.clone());
-        to.send(begun).map_err(gone)?;
-        let (mut start, mut frame) = ([0; FRAME_START], Vec::new());
-        while fill(&mut from, &mut start)? {
-            let length = frame_length(&start);
-            let length = length.ok_or_else(|| damaged(recording::Corrupt("a length is wrong")))?;
-            frame.clear();
-            frame.extend_from_slice(&start);
-            take(&mut from, length - FRAME_START, &mut frame)?;
-            let mut snapshot = Box::new(Snapshot::new(&defs));
-            decoder.decode(&mut frame.as_slice(), &mut snapshot).map_err(damaged)?;
-            *has_sent = true;
-            to.send(HostEvent::Sample(number, snapshot)).map_err(gone)?;
-        }
-        Ok(true)
+        read_stream(&mut from, &self.known, &mut |part| {
+            let event = match part {
+                StreamPart::Head(meta, defs) => HostEvent::Begun(number, meta, defs),
+                StreamPart::Sample(snapshot) => {
+                    *has_sent = true;
+                    HostEvent::Sample(number, snapshot)
+                }
+            };
+            to.send(event).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
+        })
     }
+}
+
+/// What a stream has.
+enum StreamPart {
+    Head(Meta, Vec<Arc<SourceDef>>),
+    Sample(Box<Snapshot>),
+}
+
+/// Reads a stream of samples to its end; whether it had a head.
+fn read_stream(
+    from: &mut impl Read,
+    known: &[Arc<SourceDef>],
+    give: &mut dyn FnMut(StreamPart) -> io::Result<()>,
+) -> io::Result<bool> {
+    let damaged = |error: recording::Corrupt| {
+        io::Error::new(io::ErrorKind::InvalidData, format!("it sends no samples: {}", error.0))
+    };
+    let mut start = [0; HEAD_START];
+    if !fill(from, &mut start)? {
+        return Ok(false);
+    }
+    let length = head_length(&start).map_err(damaged)?;
+    let mut head = start.to_vec();
+    take(from, length - HEAD_START, &mut head)?;
+    let mut decoder = SampleDecoder::new(&head, known).map_err(io::Error::other)?;
+    let defs = decoder.defs();
+    give(StreamPart::Head(decoder.meta().clone(), defs.clone()))?;
+    let (mut start, mut frame) = ([0; FRAME_START], Vec::new());
+    while fill(from, &mut start)? {
+        let length = frame_length(&start);
+        let length = length.ok_or_else(|| damaged(recording::Corrupt("a length is wrong")))?;
+        frame.clear();
+        frame.extend_from_slice(&start);
+        take(from, length - FRAME_START, &mut frame)?;
+        let mut snapshot = Box::new(Snapshot::new(&defs));
+        decoder.decode(&mut frame.as_slice(), &mut snapshot).map_err(damaged)?;
+        give(StreamPart::Sample(snapshot))?;
+    }
+    Ok(true)
+}
+
+/// For fuzz targets: reads a stream; how many samples it has up to what is damaged.
+#[doc(hidden)]
+pub fn fuzz_stream(mut bytes: &[u8], known: &[Arc<SourceDef>]) -> u64 {
+    let mut samples = 0;
+    let read = read_stream(&mut bytes, known, &mut |part| {
+        samples += u64::from(matches!(part, StreamPart::Sample(_)));
+        Ok(())
+    });
+    std::hint::black_box(read.is_ok());
+    samples
 }
 
 /// Reads so many bytes; memory grows by what comes, not by what is announced.
@@ -321,23 +310,6 @@ fn remote_command(words: &[&OsStr]) -> Vec<u8> {
     command
 }
 
-/// The words for a host: without those that say which hosts there are.
-fn passed_on(words: &[OsString]) -> Vec<&OsStr> {
-    let (mut passed, mut is_value) = (Vec::new(), false);
-    for word in words {
-        let text = word.as_bytes();
-        let is_own = |name: &&[u8]| {
-            text.strip_prefix(*name).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"="))
-        };
-        let own = [b"--hosts".as_slice(), b"--ssh"].iter().any(is_own);
-        if !own && !is_value {
-            passed.push(word.as_os_str());
-        }
-        is_value = own && !text.contains(&b'=');
-    }
-    passed
-}
-
 /// The last line that ssh or the recorder says.
 fn last_said(mut from: ChildStderr) -> String {
     let (mut kept, mut buffer) = (VecDeque::new(), [0; 512]);
@@ -350,10 +322,6 @@ fn last_said(mut from: ChildStderr) -> String {
     let kept: Vec<u8> = kept.into();
     let line = kept.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
     layout::text::escape(line.trim_ascii()).to_string()
-}
-
-fn shown(program: &OsStr) -> String {
-    layout::text::escape(program.as_bytes()).to_string()
 }
 
 impl HostsStop {

@@ -6,6 +6,8 @@
 //! has a bound, and so has each wait for one.
 
 use std::io::{self, Read as _, Write as _};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use connection::{Address, ClientTls, SocketStream, Wait};
@@ -304,6 +306,25 @@ impl NatsConnection {
             }
         }
     }
+}
+
+/// For fuzz targets: a connection to a server that says these bytes, and its other end, which has to be kept.
+/// The first question has the number 0; answers to it go to the subject `_INBOX.f.0`.
+///
+/// # Errors
+/// If there is no socket.
+#[doc(hidden)]
+pub fn fuzz_connection(bytes: &[u8]) -> io::Result<(NatsConnection, UnixStream)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    // What has no room is not said.
+    theirs.set_nonblocking(true)?;
+    let _ = (&theirs).write(bytes);
+    theirs.shutdown(Shutdown::Write)?;
+    let mut stream = SocketStream::unix(ours).polling()?;
+    stream.set_wait(Wait::For(Duration::from_secs(1)));
+    let (read, inbox) = (Vec::new(), "_INBOX.f".to_owned());
+    let payload_max = PAYLOAD_BYTES_MAX;
+    Ok((NatsConnection { stream, read, payload_max, inbox, next: 0 }, theirs))
 }
 
 impl NatsMessage {

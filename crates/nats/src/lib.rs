@@ -12,4 +12,6 @@ mod bucket;
 mod client;
 
 pub use bucket::{Bucket, BucketAddress, BucketAddressError, BucketEntry, Put};
+#[doc(hidden)]
+pub use client::fuzz_connection;
 pub use client::{NatsAccess, NatsConnection, NatsEndpoint, NatsMessage, NatsRefusal, PORT};

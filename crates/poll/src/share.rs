@@ -31,6 +31,8 @@ use crate::clock::boot_ns;
 use crate::config::Config;
 use crate::target::{Arithmetic, PollTarget, RouterObject};
 use lease::{LOST, Lease, Proposal, Waits};
+#[doc(hidden)]
+pub use table::fuzz_table;
 use table::{Member, NAME_BYTES_MAX, Table, hash, slot_of};
 
 /// The key of the table in the bucket.

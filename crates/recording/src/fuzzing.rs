@@ -12,7 +12,8 @@ use crate::frame::{FRAME_HEADER_BYTES, seal};
 use crate::reader::{ReadOutcome, Reader};
 use crate::schema::encode_head;
 
-const FILE_ID: u64 = 7;
+/// The number of each recording and stream of this module.
+pub const FILE_ID: u64 = 7;
 
 /// The part of a recording that the bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,13 +69,33 @@ fn columns(body: &[u8], file: &mut Vec<u8>) {
 fn frames(bytes: &[u8], file: &mut Vec<u8>) {
     let header = BlockHeader::new(BlockKind::Open, 1, 0);
     file.extend_from_slice(&header.encode(FILE_ID));
+    put_frames(bytes, 1, file);
+}
+
+/// A stream of `defs` as a recorder sends it: its head, and frames, each a length in two bytes and so many
+/// bytes of payload.
+///
+/// # Panics
+/// If the head cannot be compressed.
+#[allow(clippy::expect_used, reason = "a fuzz target reports so")]
+pub fn stream_around(bytes: &[u8], defs: &[Arc<SourceDef>]) -> (Vec<u8>, Vec<u8>) {
+    let mut meta = Meta::new();
+    meta.set("host", "host");
+    let head = crate::stream::stream_head(&meta, defs, FILE_ID).expect("a head");
+    let mut frames = Vec::new();
+    put_frames(bytes, crate::stream::BLOCK, &mut frames);
+    (head, frames)
+}
+
+/// Appends frames of a block under right checksums.
+fn put_frames(bytes: &[u8], block: u32, file: &mut Vec<u8>) {
     let (mut rest, mut ordinal) = (bytes, 0);
     while let [low, high, behind @ ..] = rest {
         let length = usize::from(u16::from_le_bytes([*low, *high])).min(behind.len());
         let start = file.len();
         file.resize(start + FRAME_HEADER_BYTES, 0);
         file.extend_from_slice(&behind[..length]);
-        seal(file, start, FILE_ID, 1, ordinal);
+        seal(file, start, FILE_ID, block, ordinal);
         ordinal += 1;
         rest = &behind[length..];
     }

@@ -33,7 +33,7 @@ use crate::varint::{Bytes, Corrupt, put};
 use crate::writer::file_head;
 
 /// The number of the block that all frames are of; those of files begin with 1.
-const BLOCK: u32 = 0;
+pub(crate) const BLOCK: u32 = 0;
 
 /// Samples after which an encoder begins anew, so that a reader may lose the beginning.
 const SAMPLES_MAX: u32 = 4096;

@@ -155,7 +155,7 @@ pub(crate) fn all_of(host: &str) -> String {
 }
 
 /// The points of an answer.
-fn held(answer: &Value) -> Option<HashMap<Labels, Points>> {
+pub(crate) fn held(answer: &Value) -> Option<HashMap<Labels, Points>> {
     let point = |point: &Value| -> Option<(i64, f64)> {
         let time_ms = (point[0].as_f64()? * 1000.0).round() as i64;
         Some((time_ms, point[1].as_str()?.parse().ok()?))

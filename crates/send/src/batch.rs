@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use promql::Labels;
+use sample::SourceDef;
 
 /// A point of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,11 +77,38 @@ pub(crate) enum SeriesKind {
     Fact,
 }
 
+/// What a series is about.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum SeriesAbout {
+    /// Nobody says it.
+    #[default]
+    Unknown,
+    /// A fact of a machine.
+    Machine(&'static str),
+    /// A field of a source, by its place.
+    Field(Arc<SourceDef>, usize),
+}
+
+impl SeriesAbout {
+    /// A sentence for people, and the unit, as OpenMetrics names it; empty if there is none.
+    pub(crate) fn help_and_unit(&self) -> (&str, &'static str) {
+        match self {
+            SeriesAbout::Unknown => ("", ""),
+            SeriesAbout::Machine(help) => (help, ""),
+            SeriesAbout::Field(def, place) => match def.fields.get(*place) {
+                Some(field) => (&field.help, field.unit.base_name()),
+                None => ("", ""),
+            },
+        }
+    }
+}
+
 /// A series.
 #[derive(Debug)]
 struct OneSeries {
     labels: Labels,
     kind: SeriesKind,
+    about: SeriesAbout,
     /// Since when it counts, and its latest value.
     start_ms: i64,
     counted: f64,
@@ -110,6 +139,16 @@ impl BatchSeries {
         self.kind(number) == SeriesKind::Counter
     }
 
+    /// What a series is about.
+    pub(crate) fn about(&self, number: u32) -> &SeriesAbout {
+        &self.all[number as usize].about
+    }
+
+    /// Notes what a series is about.
+    pub(crate) fn describe(&mut self, number: u32, about: SeriesAbout) {
+        self.all[number as usize].about = about;
+    }
+
     /// What the values of a series are.
     pub(crate) fn kind(&self, number: u32) -> SeriesKind {
         self.all[number as usize].kind
@@ -133,7 +172,8 @@ impl BatchSeries {
         let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
         self.numbers.insert(labels.clone(), number);
         let start_ms = before_ms.unwrap_or(booted_ms);
-        self.all.push(OneSeries { labels, kind, start_ms, counted: 0.0 });
+        let about = SeriesAbout::Unknown;
+        self.all.push(OneSeries { labels, kind, about, start_ms, counted: 0.0 });
         number
     }
 

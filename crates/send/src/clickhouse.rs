@@ -264,7 +264,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// A point of an answer, with the labels of its series.
-fn point_of(row: &Value, host: &str) -> Option<(Labels, i64, f64)> {
+pub(crate) fn point_of(row: &Value, host: &str) -> Option<(Labels, i64, f64)> {
     let mut labels = vec![(NAME, row[0].as_str()?), ("instance", host), ("job", JOB)];
     for (name, value) in row[1].as_object()? {
         labels.push((name, value.as_str()?));

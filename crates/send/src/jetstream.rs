@@ -52,7 +52,7 @@ pub(crate) struct JetStream {
 
 /// What a stream has of a subject.
 #[derive(Clone, Copy, Debug, Default)]
-struct StreamHas {
+pub(crate) struct StreamHas {
     /// The place of its last sample or record.
     place: MessagePlace,
     /// The number of the message with that.
@@ -237,7 +237,7 @@ impl JetStream {
 }
 
 /// The number of a message in the stream; none if another one than was thought is before it.
-fn acknowledged(answer: &NatsMessage) -> Result<Option<u64>, NatsRefusal> {
+pub(crate) fn acknowledged(answer: &NatsMessage) -> Result<Option<u64>, NatsRefusal> {
     if answer.is_lost() {
         let why = "no stream takes the subjects whit.>: make one";
         return Err(NatsRefusal::Later(io::Error::other(why)));
@@ -284,7 +284,10 @@ pub(crate) fn token(text: &str) -> String {
 }
 
 /// What a stream has of a subject.
-fn newest(connection: &mut NatsConnection, subject: &str) -> Result<StreamHas, NatsRefusal> {
+pub(crate) fn newest(
+    connection: &mut NatsConnection,
+    subject: &str,
+) -> Result<StreamHas, NatsRefusal> {
     let streams = connection.asked("$JS.API.STREAM.NAMES", &json!({ "subject": subject }))?;
     let Some(stream) = streams["streams"][0].as_str() else {
         let kind = subject.split('.').nth(1).unwrap_or_default();

@@ -80,7 +80,7 @@ fn subject(filter: &Filter) -> String {
 }
 
 /// Makes a consumer of a stream: its name, and how many messages there are for it.
-fn consumer(
+pub(crate) fn consumer(
     connection: &mut NatsConnection,
     stream: &str,
     subject: &str,
@@ -110,7 +110,7 @@ fn consumer(
 }
 
 /// Pulls so many messages; fewer if they are gone meanwhile.
-fn pull(
+pub(crate) fn pull(
     connection: &mut NatsConnection,
     subject: &str,
     count: u64,
@@ -138,7 +138,7 @@ fn pull(
 
 /// How many messages are behind one, by where it is acknowledged: `$JS.ACK.STREAM.CONSUMER.DELIVERED.
 /// SEQUENCE.OF_CONSUMER.TIME.PENDING`, or with the domain and the account before the stream.
-fn pending(reply: &str) -> Option<u64> {
+pub(crate) fn pending(reply: &str) -> Option<u64> {
     let words: Vec<&str> = reply.split('.').collect();
     let at = if words.len() > 10 { 10 } else { 8 };
     words.get(at)?.parse().ok()

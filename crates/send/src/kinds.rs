@@ -195,6 +195,22 @@ impl EngineKind {
     }
 }
 
+/// All forms of metrics that are sent by HTTP: for fuzz targets.
+pub(crate) fn http_forms(url: &HttpUrl) -> impl Iterator<Item = Box<dyn HttpForm>> {
+    KINDS.iter().filter_map(|kind| match kind.way {
+        EngineWay::Http(form) | EngineWay::Asked(form, _) => Some(form(url)),
+        _ => None,
+    })
+}
+
+/// All forms of log records that are sent by HTTP: for fuzz targets.
+pub(crate) fn http_log_forms(url: &HttpUrl) -> impl Iterator<Item = Box<dyn HttpLogForm>> {
+    KINDS.iter().filter_map(|kind| match kind.logs {
+        Some(LogWay::Http(form)) => Some(form(url)),
+        _ => None,
+    })
+}
+
 /// The kind of this name, if there is one.
 pub(crate) fn named(name: &str) -> Option<&'static EngineKind> {
     KINDS.iter().find(|kind| kind.name == name)

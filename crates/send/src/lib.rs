@@ -28,6 +28,8 @@ mod cursor;
 mod engine;
 mod error;
 mod exchange;
+#[doc(hidden)]
+pub mod fuzzing;
 mod graphite;
 mod groups;
 mod http;

@@ -175,7 +175,7 @@ impl LokiReader<'_> {
 }
 
 /// The lines of an answer: of each stream pairs of a time in ns, as a text, and the line.
-fn lines_of(answer: &Value) -> Option<Vec<(u64, String)>> {
+pub(crate) fn lines_of(answer: &Value) -> Option<Vec<(u64, String)>> {
     let mut found = Vec::new();
     for stream in answer["data"]["result"].as_array()? {
         for pair in stream["values"].as_array()? {

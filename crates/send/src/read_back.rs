@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
+use std::ops::RangeInclusive;
 use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use sample::{Field, Kind, Meta, Snapshot, SourceDef, State};
 use view::to_base;
 
 use crate::SendError;
-use crate::asked::{AskedEngine, Points, all_of};
+use crate::asked::{AskedEngine, AsksPoints, Points, all_of};
 use crate::settings::{EngineAccess, SendSettings};
 
 /// What an address begins with that is read back.
@@ -212,7 +213,7 @@ impl HostReading {
     /// Reads a period, a window after the other.
     fn read(
         &mut self,
-        engine: &mut AskedEngine,
+        engine: &mut dyn AsksPoints,
         (from_ms, thru_ms): (i64, i64),
         points: &mut u64,
         url: &HttpUrl,
@@ -220,7 +221,7 @@ impl HostReading {
         let (mut begin_ms, mut window_ms) = (from_ms, WINDOW_MS);
         while begin_ms <= thru_ms {
             let end_ms = (begin_ms + window_ms - 1).min(thru_ms);
-            let held = match engine.ask(&self.host, begin_ms, end_ms) {
+            let held = match engine.points(&self.host, begin_ms, end_ms) {
                 Ok(held) => held,
                 Err(_) if window_ms > WINDOW_MS_LEAST => {
                     window_ms /= 2;
@@ -230,7 +231,7 @@ impl HostReading {
             };
             let before = self.points;
             for (labels, values) in held {
-                self.take(&labels, &values, begin_ms);
+                self.take(&labels, &values, begin_ms..=end_ms);
             }
             *points += self.points - before;
             if *points > POINTS_MAX {
@@ -248,7 +249,7 @@ impl HostReading {
     }
 
     /// Takes the points of a series.
-    fn take(&mut self, labels: &Labels, values: &Points, begin_ms: i64) {
+    fn take(&mut self, labels: &Labels, values: &Points, asked_ms: RangeInclusive<i64>) {
         let name = labels.get(NAME);
         let metrics = self.known.get(name).map_or(&[][..], Vec::as_slice);
         let found = metrics.iter().find_map(|&(source, at)| {
@@ -269,8 +270,8 @@ impl HostReading {
         let (def, plan) = (&self.defs[source], &self.plans[source]);
         let metric = &plan.metrics[at];
         let place = |place: usize| def.field(&plan.fields[place]);
-        // An older engine gives the last point of the window before once more.
-        for (time_ms, value) in values.iter().filter(|(time_ms, _)| *time_ms >= begin_ms) {
+        // An older engine gives the last point of the window before once more, and one may give anything.
+        for (time_ms, value) in values.iter().filter(|(time_ms, _)| asked_ms.contains(time_ms)) {
             let cells = self.waiting.entry((*time_ms, source)).or_default();
             let cells = cells.entry(row.clone()).or_default();
             if let MetricValue::Field(number) = metric.value
@@ -367,6 +368,18 @@ impl HostReading {
             _file: file,
         }))
     }
+}
+
+/// The recording of a host of what an engine gives in this time, in milliseconds since the epoch, if it
+/// gives anything: for fuzz targets.
+pub(crate) fn fuzz_recording(
+    engine: &mut dyn AsksPoints,
+    names: &BTreeSet<String>,
+    period_ms: (i64, i64),
+) -> Result<Option<EngineRecording>, SendError> {
+    let mut reading = HostReading::new("host".to_owned(), names);
+    reading.read(engine, period_ms, &mut 0, &HttpUrl::parse("http://engine")?)?;
+    reading.finish()
 }
 
 fn path_of(file: &File) -> PathBuf {

@@ -57,6 +57,10 @@ const SERIES: u32 = 1;
 const LABELS: u32 = 1;
 const SAMPLES: u32 = 2;
 
+/// Of so many requests one says what its series are about: live ones have a sample each, so that an engine
+/// that is new or was restarted knows it after a minute.
+const DESCRIBED_EVERY: u64 = 60;
+
 /// How many samples an engine has written: the header of 2.0.
 const WRITTEN: &str = "x-prometheus-remote-write-samples-written";
 
@@ -67,6 +71,8 @@ pub(crate) struct RemoteWrite {
     is_old: bool,
     /// Samples of the latest request.
     sent: u64,
+    /// Requests of 2.0 that were acknowledged.
+    acknowledged: u64,
     encoder: snap::raw::Encoder,
     /// The encoded labels of each series.
     labels: SeriesFacts<Vec<u8>>,
@@ -80,6 +86,7 @@ impl RemoteWrite {
             target,
             is_old: false,
             sent: 0,
+            acknowledged: 0,
             encoder: snap::raw::Encoder::new(),
             labels: SeriesFacts::default(),
             message: Vec::new(),
@@ -130,7 +137,10 @@ impl HttpForm for RemoteWrite {
         };
         match self.is_old {
             true => self.encode_old(series, &points),
-            false => remote_write_2::encode(series, &points, &mut self.message),
+            false => {
+                let describes = self.acknowledged.is_multiple_of(DESCRIBED_EVERY);
+                remote_write_2::encode(series, &points, describes, &mut self.message);
+            }
         }
         // A block of snappy has at most 4 GiB, a batch some MB.
         let body = self.encoder.compress_vec(&self.message).unwrap_or_default();
@@ -155,13 +165,16 @@ impl HttpForm for RemoteWrite {
 
     fn outcome(&mut self, answer: &ClientAnswer) -> SendOutcome {
         match by_status(answer, said(answer), is_usually_later) {
-            SendOutcome::Acknowledged => match written(answer) {
-                Some(written) if written < self.sent && !self.is_old => SendOutcome::Partly {
-                    rejected: self.sent - written,
-                    why: "the engine has written fewer samples than it took".to_owned(),
-                },
-                _ => SendOutcome::Acknowledged,
-            },
+            SendOutcome::Acknowledged => {
+                self.acknowledged += 1;
+                match written(answer) {
+                    Some(written) if written < self.sent && !self.is_old => SendOutcome::Partly {
+                        rejected: self.sent - written,
+                        why: "the engine has written fewer samples than it took".to_owned(),
+                    },
+                    _ => SendOutcome::Acknowledged,
+                }
+            }
             SendOutcome::Refused { why, .. } => {
                 let known = ["out of order", "duplicate sample", "out of bounds", "too old"];
                 let is_known = known.iter().any(|words| why.contains(words));

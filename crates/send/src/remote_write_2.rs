@@ -2,8 +2,9 @@
 //!
 //! The specification (<https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/>) says: each text stands
 //! once in a table of symbols, of which the first is empty; labels are pairs of numbers of symbols, in the
-//! order of their names; each series says of what type it is, and a sample of a counter since when it
-//! counts.  The numbers of fields are those of its `types.proto`, named beside each.
+//! order of their names; each series says of what type it is, and should say what it is about and in which
+//! unit, and a sample of a counter since when it counts.  Texts for people are as long as the values of a
+//! sample, so one request of many has them, which the caller chooses.  The numbers of fields are those of its `types.proto`, named beside each.
 
 use std::collections::HashMap;
 
@@ -18,6 +19,9 @@ const SERIES: u32 = 5;
 const LABELS: u32 = 1;
 const SAMPLES: u32 = 2;
 const METADATA: u32 = 5;
+/// `Metadata.help_ref` and its `unit_ref`: numbers of symbols.
+const HELP: u32 = 3;
+const UNIT: u32 = 4;
 /// `Metadata.type`, and two of its values.
 const TYPE: u32 = 1;
 const COUNTER: i32 = 1;
@@ -64,8 +68,13 @@ fn put(tag: u32, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Appends the request that has the points of these series.
-pub(crate) fn encode(series: &BatchSeries, points: &[(u32, Vec<BatchPoint>)], out: &mut Vec<u8>) {
+/// Appends the request that has the points of these series, with help and units if it `describes` them.
+pub(crate) fn encode(
+    series: &BatchSeries,
+    points: &[(u32, Vec<BatchPoint>)],
+    describes: bool,
+    out: &mut Vec<u8>,
+) {
     let mut symbols = Symbols::new();
     let (mut all, mut one, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
     for (number, points) in points {
@@ -88,6 +97,14 @@ pub(crate) fn encode(series: &BatchSeries, points: &[(u32, Vec<BatchPoint>)], ou
         }
         let mut metadata = Vec::new();
         encoding::int32::encode(TYPE, if is_counter { &COUNTER } else { &GAUGE }, &mut metadata);
+        if describes {
+            let (help, unit) = series.about(*number).help_and_unit();
+            for (tag, text) in [(HELP, help), (UNIT, unit)] {
+                if !text.is_empty() {
+                    encoding::uint32::encode(tag, &symbols.number(text), &mut metadata);
+                }
+            }
+        }
         put(METADATA, &metadata, &mut one);
         put(SERIES, &one, &mut all);
     }

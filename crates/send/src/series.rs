@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use metric_names::{MetricValue, NamesOfHost, SourcePlan};
+use metric_names::{MACHINE, MetricValue, NamesOfHost, SourcePlan};
 use sample::{Kind, Meta, Sample, Snapshot, SourceDef, State, Table};
 use view::raw_in_base;
 
 use crate::SendError;
-use crate::batch::{Batch, BatchPoint, BatchSeries, SeriesKind};
+use crate::batch::{Batch, BatchPoint, BatchSeries, SeriesAbout, SeriesKind};
 use crate::groups::ProcessChoice;
 use crate::steps::StepChoice;
 
@@ -226,20 +226,30 @@ impl SourceSeries {
         let found = self.plan.metrics.iter().map(|metric| {
             let labels =
                 metric.labels(&self.plan.def, meta.host(), table.name(row), text, Some(meta));
-            let kind = match metric.value {
-                MetricValue::Field(place) => {
-                    match self.fields[place].map(|field| self.plan.def.fields[field].kind) {
-                        Some(Kind::Counter) => SeriesKind::Counter,
-                        _ => SeriesKind::Gauge,
+            let def = &self.plan.def;
+            let (kind, about) = match metric.value {
+                MetricValue::Field(place) => match self.fields[place] {
+                    Some(field) if def.fields[field].kind == Kind::Counter => {
+                        (SeriesKind::Counter, SeriesAbout::Field(def.clone(), field))
                     }
-                }
-                _ => SeriesKind::Fact,
+                    Some(field) => (SeriesKind::Gauge, SeriesAbout::Field(def.clone(), field)),
+                    None => (SeriesKind::Gauge, SeriesAbout::Unknown),
+                },
+                _ => (SeriesKind::Fact, about_machine(metric.name())),
             };
-            OneSeries { number: series.number(labels, kind, began), is_there: false }
+            let number = series.number(labels, kind, began);
+            series.describe(number, about);
+            OneSeries { number, is_there: false }
         });
         let texts = self.plan.texts.iter().map(|&place| self.text(table, row, place).to_vec());
         RowSeries { series: found.collect(), texts: texts.collect(), reading: self.reading }
     }
+}
+
+/// What a fact of the machine is.
+fn about_machine(name: &str) -> SeriesAbout {
+    let known = MACHINE.iter().find(|one| one.name == name);
+    known.map_or(SeriesAbout::Unknown, |one| SeriesAbout::Machine(one.help))
 }
 
 /// When the machine was started, in nanoseconds since the epoch.

@@ -148,7 +148,9 @@ impl StepSums {
                 let mut labels = series.labels(number).clone();
                 let name = format!("{}{end}", labels.get(NAME));
                 labels.set(NAME, name);
+                let about = series.about(number).clone();
                 let of = series.number(labels, kind, (None, self.newest_ns / 1_000_000));
+                series.describe(of, about);
                 batch.points.extend(one.last.map(|last| BatchPoint { series: of, value, ..last }));
                 batch.points.extend(one.ended.map(|mark| BatchPoint { series: of, ..mark }));
             }

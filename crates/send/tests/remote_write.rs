@@ -15,10 +15,13 @@ use crate::proxy::Proxy;
 use crate::receiver::{Received, receive};
 use crate::recorded::{FILES, SAMPLES, STARTED_S, record};
 
-/// A series of a request: its labels, and its points.
+/// A series of a request: its labels, its points, and what it is about.
+#[derive(Default)]
 pub(crate) struct Series {
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) points: Vec<(i64, f64)>,
+    help: String,
+    unit: String,
 }
 
 /// The series of `io.prometheus.write.v2.Request`, checked as strictly as the specification says.
@@ -43,7 +46,7 @@ pub(crate) fn written(request: &Received) -> Vec<Series> {
 
 fn series_of(parts: &[(u64, Wire<'_>)], symbols: &[String]) -> Series {
     let mut names = Vec::new();
-    let mut series = Series { labels: BTreeMap::new(), points: Vec::new() };
+    let mut series = Series::default();
     let (mut is_counter, mut starts) = (None, Vec::new());
     for (tag, wire) in parts {
         match tag {
@@ -73,7 +76,17 @@ fn series_of(parts: &[(u64, Wire<'_>)], symbols: &[String]) -> Series {
                 starts.push(start);
                 series.points.push((time, value));
             }
-            5 => is_counter = Some(fields(wire.bytes())[0].1.number() == 1),
+            5 => {
+                for (tag, one) in fields(wire.bytes()) {
+                    let text = || symbols[one.number() as usize].clone();
+                    match tag {
+                        1 => is_counter = Some(one.number() == 1),
+                        3 => series.help = text(),
+                        4 => series.unit = text(),
+                        tag => panic!("field {tag}"),
+                    }
+                }
+            }
             tag => panic!("field {tag}"),
         }
     }
@@ -102,10 +115,16 @@ fn a_receiver_of_2_0_gets_every_point_through_faults() {
     let _writer = record(folder.path(), Path::new("/"), &sources, |_| ());
     let held: Arc<Mutex<Points>> = Arc::default();
     let into = held.clone();
+    let about: Arc<Mutex<BTreeMap<String, (String, String)>>> = Arc::default();
+    let into_about = about.clone();
     let engine = receive(move |request| {
         let series = written(&request);
         let mut held = into.lock().unwrap();
-        for Series { labels, points } in &series {
+        for Series { labels, points, help, unit } in &series {
+            if !help.is_empty() {
+                let name = labels["__name__"].clone();
+                into_about.lock().unwrap().insert(name, (help.clone(), unit.clone()));
+            }
             let of_series = held.entry(format!("{labels:?}")).or_default();
             for (time, value) in points.iter().filter(|(_, value)| !is_stale(*value)) {
                 // What comes again is the same.
@@ -130,6 +149,11 @@ fn a_receiver_of_2_0_gets_every_point_through_faults() {
     assert!(waits > 3, "{waits}");
     assert_eq!(sender.cursor().samples_sent, (FILES * SAMPLES) as u64);
     assert_eq!(*held.lock().unwrap(), recorded(folder.path()));
+    let about = about.lock().unwrap();
+    let unit = |name: &str| about.get(name).map(|(_, unit)| unit.as_str());
+    assert_eq!(unit("node_memory_MemTotal_bytes"), Some("bytes"), "{about:?}");
+    assert_eq!(unit("whit_cpu_user_seconds_total"), Some("seconds"), "{about:?}");
+    assert_eq!(unit("node_boot_time_seconds"), Some(""), "{about:?}");
 }
 
 /// Versions of the requests that a receiver got, which answers those of 2.0 with a status, and the points

@@ -44,6 +44,8 @@ pub use columns::Column;
 pub use error::TopError;
 pub use hosts::{HostColumn, HostsScreen, HostsSettings};
 pub use list::ListSettings;
+#[doc(hidden)]
+pub use setup::fuzz_columns;
 pub use setup::kept_columns;
 pub use show::TopScreen;
 pub use values::GroupBy;

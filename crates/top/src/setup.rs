@@ -4,6 +4,8 @@
 //! last column.  Without the file, or of a name that is not known, the usual columns are shown.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::columns::Column;
@@ -33,11 +35,15 @@ pub(crate) fn shift(lines: &mut [(Column, bool)], chosen: &mut usize, step: isiz
 
 /// The columns of a file, in order; what it may not be is told.
 pub(crate) fn read(path: &Path) -> (Option<Vec<Column>>, Option<String>) {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
+    // A byte more than may be shows that it is too long, whatever the name stands for.
+    let mut text = String::new();
+    let read = File::open(path)
+        .and_then(|file| file.take(FILE_BYTES_MAX as u64 + 1).read_to_string(&mut text));
+    match read {
+        Ok(_) => {}
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return (None, None),
         Err(error) => return (None, Some(format!("cannot read {}: {error}", path.display()))),
-    };
+    }
     match parse(&text) {
         Ok(columns) => (Some(columns), None),
         Err(why) => (None, Some(format!("{}: {why}; F2 writes it anew", path.display()))),
@@ -63,11 +69,26 @@ fn parse(text: &str) -> Result<Vec<Column>, String> {
     if columns.is_empty() { Err("no columns".to_owned()) } else { Ok(columns) }
 }
 
+/// For fuzz targets: reads the text of a file; one that is read is written as a text that is read as the same.
+///
+/// # Panics
+/// If it is not.
+#[doc(hidden)]
+pub fn fuzz_columns(text: &str) {
+    if let Ok(columns) = parse(text) {
+        assert!(parse(&text_of(&columns)).is_ok_and(|again| again == columns), "{text:?}");
+    }
+}
+
+/// The text of a file of these columns.
+fn text_of(columns: &[Column]) -> String {
+    let names: Vec<&str> = columns.iter().map(|column| column.named().0).collect();
+    format!("# Columns of whit top, in order.\ncolumns = {}\n", names.join(" "))
+}
+
 /// Writes the columns that are shown.
 pub(crate) fn write(path: &Path, columns: &[Column]) -> Result<(), String> {
-    let names: Vec<&str> = columns.iter().map(|column| column.named().0).collect();
-    let text = format!("# Columns of whit top, in order.\ncolumns = {}\n", names.join(" "));
-    terminal::write_kept(path, &text)
+    terminal::write_kept(path, &text_of(columns))
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
@@ -89,5 +110,8 @@ mod tests {
             let (columns, why) = read(&path);
             assert!(columns.is_none() && why.is_some(), "{text:?}");
         }
+        // One without an end is not read to its end.
+        let (columns, why) = read(Path::new("/dev/zero"));
+        assert!(columns.is_none() && why.is_some_and(|why| why.contains("longer than")));
     }
 }

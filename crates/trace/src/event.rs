@@ -92,6 +92,18 @@ pub enum WaitStatus {
     },
 }
 
+impl WaitStatus {
+    /// The status that a shell has for it: of a signal 128 and its number.
+    #[must_use]
+    pub fn status(self) -> u8 {
+        let code = match self {
+            WaitStatus::Exited(status) => status & 0xff,
+            WaitStatus::Signaled { number, .. } => 128 + number,
+        };
+        u8::try_from(code).unwrap_or(u8::MAX)
+    }
+}
+
 /// A `siginfo_t`; the meaning of fields depends on `number` and `code` (sigaction(2)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signal {

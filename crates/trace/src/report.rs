@@ -8,6 +8,7 @@
 //! run, and return how the command ended.  Begin with `events.rs`.
 
 pub mod events;
+pub mod marked;
 pub mod output;
 pub mod signals;
 pub mod table;

@@ -107,6 +107,8 @@ pub enum SplitKey {
     Command(Vec<u8>),
     /// A process group: a job of a job runner.
     ProcessGroup(u64),
+    /// All tasks of a host.
+    Host(Vec<u8>),
 }
 
 /// Everything that was counted.
@@ -142,6 +144,17 @@ impl CallTally {
         let mut total = CallStats::default();
         self.calls.values().for_each(|stats| total.merge(stats));
         total
+    }
+
+    /// Adds what was counted elsewhere, but for its units.
+    pub fn merge(&mut self, other: &Self) {
+        for (id, stats) in &other.calls {
+            self.calls.entry(*id).or_default().merge(stats);
+        }
+        other.errors.iter().for_each(|(key, count)| *self.errors.entry(*key).or_default() += count);
+        let unfinished = other.unfinished.iter();
+        unfinished.for_each(|(id, count)| *self.unfinished.entry(*id).or_default() += count);
+        self.lost += other.lost;
     }
 
     /// What was counted since `earlier`, without calls that were not made since.

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::central::limits::AdmissionLimits;
+use crate::central::recordings::{RecordingFolder, RecordingsTaken};
 use crate::central::shared::Shared;
 use crate::central::{CentralSettings, peer};
 use log_protocol::StreamId;
@@ -60,6 +61,21 @@ pub fn admit(folder: &Path, frames: Vec<(Head, Vec<u8>)>) {
     let audit = Audit::of(folder, true).expect("an audit");
     assert!(audit.damaged.is_empty() && audit.missing_chunks.is_empty(), "{audit:?}");
     assert!(may_repeat || audit.total().duplicates == 0, "{audit:?}");
+}
+
+/// Takes what a recorder sends; the answers are dropped.  The recordings can be read then.
+///
+/// # Panics
+/// If the folder cannot be opened.
+#[allow(clippy::expect_used, reason = "a fuzz target reports so")]
+pub fn take_recordings(folder: &Path, frames: &[(Head, Vec<u8>)]) {
+    let taken = RecordingFolder::open(folder, false).expect("a folder");
+    let mut sent = RecordingsTaken::new(&taken, (1, [5; 16]), &|_| {});
+    for (head, body) in frames {
+        if sent.take(head, body).is_err() {
+            break;
+        }
+    }
 }
 
 #[allow(clippy::expect_used, reason = "a fuzz target reports so")]

@@ -281,8 +281,7 @@ impl<'a> RecordingsTaken<'a> {
         let open = open.ok_or("as many recordings are sent at once as may be: try again later")?;
         let mut from = ByteCursor::new(body);
         let name = from.short_text().ok_or("a recording without a name")?;
-        let head = &body[2 + name.len().min(body.len() - 2)..];
-        let decoder = SampleDecoder::new(head, &[]).map_err(|error| with_causes(&error))?;
+        let decoder = SampleDecoder::new(from.rest(), &[]).map_err(|error| with_causes(&error))?;
         if decoder.file_id() != file_id {
             return Err("the head is of another recording".to_owned());
         }

@@ -168,6 +168,26 @@ impl Table {
     }
 }
 
+/// For fuzz targets: reads a table, and does with it what a poller does; what is written is read as the same.
+///
+/// # Panics
+/// If it is not, or a slot is left over.
+#[doc(hidden)]
+#[allow(clippy::expect_used, reason = "a fuzz target reports so")]
+pub fn fuzz_table(text: &[u8]) {
+    let Some(mut table) = Table::parse(text) else { return };
+    assert_eq!(Table::parse(&table.text()).as_ref(), Some(&table));
+    let giver = (0..table.members.len()).find(|place| table.has_to_give(*place));
+    table.settle(giver);
+    if let Some(one) = table.members.first().map(|one| one.session) {
+        table.remove(one);
+        table.settle(None);
+    }
+    let again = Table::parse(&table.text()).expect("a table that was written");
+    let is_whole = (0..SLOTS).all(|slot| again.owners[slot].is_some());
+    assert_eq!(is_whole, !again.members.is_empty());
+}
+
 fn member(value: &Value) -> Option<Member> {
     let number = |name: &str| u64::from_str_radix(value[name].as_str()?, 16).ok();
     let name = value["name"].as_str().filter(|name| name.len() <= NAME_BYTES_MAX)?;

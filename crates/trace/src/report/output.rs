@@ -8,6 +8,8 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use super::ReportError;
+use super::marked::MarkedLines;
+use super::signals::block_signals;
 
 /// An open output.
 pub struct TraceOutput {
@@ -44,6 +46,21 @@ impl TraceOutput {
                 Ok(of(Box::new(BufWriter::new(file)), false))
             }
         }
+    }
+
+    /// With a mark, whole lines to stderr with that in front, for who has asked for the trace (`marked.rs`);
+    /// else what [`open`](Self::open) opens.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn marked(
+        mark: Option<&str>,
+        name: Option<&str>,
+        append: bool,
+    ) -> Result<Self, ReportError> {
+        let Some(mark) = mark else { return Self::open(name, append) };
+        let writer = Box::new(MarkedLines::new(mark));
+        Ok(TraceOutput { writer, has_failed: false, is_watched: true, waiter: None })
     }
 
     /// The columns of the terminal that the output of this name goes to; 80 if it is none.
@@ -115,16 +132,6 @@ fn start(command: &str) -> std::io::Result<(std::process::Child, ChildStdin)> {
     let mut child = shell.args(["-c", command]).stdin(Stdio::piped()).spawn()?;
     let stdin = child.stdin.take().ok_or(std::io::ErrorKind::BrokenPipe)?;
     Ok((child, stdin))
-}
-
-/// Signals are for the thread that traces.
-fn block_signals() {
-    // SAFETY: the set is plain data that `sigfillset` makes valid.
-    unsafe {
-        let mut set: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&raw mut set);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
-    }
 }
 
 impl Write for TraceOutput {

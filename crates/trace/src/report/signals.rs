@@ -41,6 +41,19 @@ impl TerminationSignals {
         Ok(TerminationSignals(unsafe { OwnedFd::from_raw_fd(descriptor) }))
     }
 
+    /// Lets the signals come to this thread, and to a command that it starts, whatever its parent had blocked.
+    pub(super) fn unblock() {
+        // SAFETY: the set is plain data that `sigemptyset` makes valid.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            for signal in SIGNALS {
+                libc::sigaddset(&raw mut set, signal);
+            }
+            libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
+        }
+    }
+
     /// Blocks the terminal's stop signal in this thread, too.
     fn block_stops() {
         // SAFETY: the set is plain data that `sigemptyset` makes valid.
@@ -66,5 +79,15 @@ impl TerminationSignals {
 impl AsFd for TerminationSignals {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
+    }
+}
+
+/// Leaves all signals to the thread that traces.
+pub(super) fn block_signals() {
+    // SAFETY: the set is plain data that `sigfillset` makes valid.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut set);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
     }
 }

@@ -16,12 +16,13 @@ use self::cost::{CountingCost, rounded};
 pub use self::counter::CountRequest;
 use self::counter::{CountProgress, Counter};
 use self::schedule::Schedule;
+use super::marked::write_counts;
 use super::signals::TerminationSignals;
 use super::target::TraceTarget;
 use super::{Interruption, ReportError};
 use crate::engine::TraceWay;
 use crate::summary::details;
-use crate::{CallSummary, CallTally, SummaryColumn, WaitStatus, clock, summary};
+use crate::{CallSummary, CallTally, SplitKey, SummaryColumn, WaitStatus, clock, summary};
 
 /// How tables are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub enum CountFormat {
     Json,
     /// CSV.
     Csv,
+    /// Lines that are added to those of other hosts (`marked.rs`), once, at the end.
+    Counts,
 }
 
 /// Which tables are written, and when.
@@ -71,6 +74,83 @@ impl TableOptions {
             false => self.summary.write_within(tally, self.room, output),
         }
     }
+
+    /// Writes the table and what belongs to it; `how` says how calls were counted.
+    fn write_text(&self, tally: &CallTally, how: &str, output: &mut dyn Write) -> io::Result<()> {
+        let TableOptions { summary, brief, histograms, room, .. } = self;
+        let room = *room;
+        let spread = self.write_table(tally, output)?;
+        if *brief {
+            return Ok(());
+        }
+        writeln!(output)?;
+        details::write_errors(tally, output)?;
+        if !tally.units.is_empty() {
+            writeln!(output)?;
+        }
+        details::write_units(summary, tally, room, output)?;
+        if *histograms {
+            details::write_histograms(summary, tally, room, output)?;
+        }
+        if !tally.errors.is_empty() || !tally.units.is_empty() || *histograms {
+            writeln!(output)?;
+        }
+        details::write_unfinished(tally, room, output)?;
+        let spread = match spread {
+            [] => String::new(),
+            [only] => format!(" Column {}: begin to end.", only.heading()),
+            [first, .., last] => {
+                format!(" Columns {} to {}: begin to end.", first.heading(), last.heading())
+            }
+        };
+        let meaning = meaning_of_seconds(summary, tally);
+        details::write_text(&format!("{meaning}{spread} {how}"), room, output)
+    }
+}
+
+/// Writes what several hosts have counted, each by its name, as one table; with `by_host` also what each has.
+/// `asked` is how many were asked.
+///
+/// # Errors
+/// If the output cannot be written.
+pub fn write_hosts(
+    options: &TableOptions,
+    hosts: &[(String, CallTally)],
+    by_host: bool,
+    asked: usize,
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    let mut all = CallTally::default();
+    for (name, tally) in hosts {
+        all.merge(tally);
+        if by_host {
+            let host = SplitKey::Host(name.as_bytes().to_vec());
+            let calls = tally.calls.iter();
+            all.units.extend(calls.map(|(id, stats)| ((host.clone(), *id), stats.clone())));
+        }
+    }
+    match options.format {
+        CountFormat::Json => {
+            let mut object = serde_json::Map::new();
+            let names: Vec<&str> = hosts.iter().map(|(name, _)| name.as_str()).collect();
+            object.insert("hosts".to_owned(), names.into());
+            object.extend(summary::machine::json(&options.summary, &all));
+            let line = serde_json::Value::Object(object).to_string();
+            writeln!(output, "{}", text::escape::visible_json(line))?;
+        }
+        CountFormat::Csv => {
+            summary::machine::write_csv_heading(output)?;
+            summary::machine::write_csv(&options.summary, &all, "", output)?;
+        }
+        CountFormat::Counts => write_counts(&all, output)?,
+        CountFormat::Text => {
+            let (calls, lost) = (all.total().calls, all.lost);
+            let hosts = hosts.len();
+            let how = format!("Counted on {hosts} of {asked} hosts: {calls} calls; lost: {lost}.");
+            options.write_text(&all, &how, output)?;
+        }
+    }
+    output.flush()
 }
 
 /// Counts calls, writes the tables, and returns the command's wait status if there was a command.
@@ -203,6 +283,7 @@ impl Session<'_> {
                 let time = format!("{seconds:.3}");
                 summary::machine::write_csv(&self.options.summary, since, &time, self.output)?;
             }
+            CountFormat::Counts => {}
             CountFormat::Text => {
                 writeln!(self.output, "\nafter {seconds:.1} s:")?;
                 self.options.write_table(since, self.output)?;
@@ -236,48 +317,22 @@ impl Session<'_> {
                 summary::machine::write_csv(&self.options.summary, &tally, &time, self.output)?;
             }
             CountFormat::Csv => {}
+            CountFormat::Counts => write_counts(&tally, self.output)?,
             CountFormat::Text => self.finish_text(&tally, &cost)?,
         }
         Ok(())
     }
 
     fn finish_text(&mut self, tally: &CallTally, cost: &CountingCost) -> io::Result<()> {
-        let TableOptions { summary, brief, histograms, interval, room, .. } = self.options;
-        let (output, room) = (&mut *self.output, *room);
-        if interval.is_some() {
+        let output = &mut *self.output;
+        if self.options.interval.is_some() {
             writeln!(output, "\nin all:")?;
         }
-        let spread = self.options.write_table(tally, output)?;
-        if *brief {
-            return Ok(());
-        }
-        writeln!(output)?;
-        details::write_errors(tally, output)?;
-        if !tally.units.is_empty() {
-            writeln!(output)?;
-        }
-        details::write_units(summary, tally, room, output)?;
-        if *histograms {
-            details::write_histograms(summary, tally, room, output)?;
-        }
-        if !tally.errors.is_empty() || !tally.units.is_empty() || *histograms {
-            writeln!(output)?;
-        }
-        details::write_unfinished(tally, room, output)?;
         let way = match cost.way {
             TraceWay::Kernel => String::new(),
             way => format!(" This way, {}.", way.distortion()),
         };
-        let spread = match spread {
-            [] => String::new(),
-            [only] => format!(" Column {}: begin to end.", only.heading()),
-            [first, .., last] => {
-                format!(" Columns {} to {}: begin to end.", first.heading(), last.heading())
-            }
-        };
-        let meaning = meaning_of_seconds(summary, tally);
-        let text = format!("{meaning}{spread} {}{way}", cost.text());
-        details::write_text(&text, room, output)
+        self.options.write_text(tally, &format!("{}{way}", cost.text()), output)
     }
 
     fn finish_json(

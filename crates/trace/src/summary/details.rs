@@ -137,6 +137,7 @@ fn unit_kind(tally: &CallTally) -> &'static str {
         Some((SplitKey::Process(..), _)) => "process",
         Some((SplitKey::Thread(..), _)) => "thread",
         Some((SplitKey::ProcessGroup(_), _)) => "group",
+        Some((SplitKey::Host(_), _)) => "host",
         _ => "command",
     }
 }
@@ -148,7 +149,7 @@ pub fn unit_name(unit: &SplitKey) -> String {
         SplitKey::Process(number, name) | SplitKey::Thread(number, name) => {
             format!("{number} {}", name.escape_ascii())
         }
-        SplitKey::Command(name) => name.escape_ascii().to_string(),
+        SplitKey::Command(name) | SplitKey::Host(name) => name.escape_ascii().to_string(),
         SplitKey::ProcessGroup(number) => number.to_string(),
     }
 }

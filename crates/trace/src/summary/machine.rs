@@ -50,6 +50,10 @@ fn unit_keys(unit: &SplitKey) -> Map<String, Value> {
             keys.insert("group".to_owned(), (*number).into());
             (None, None)
         }
+        SplitKey::Host(name) => {
+            keys.insert("host".to_owned(), String::from_utf8_lossy(name).into());
+            (None, None)
+        }
     };
     if let Some((key, number)) = number {
         keys.insert(key.to_owned(), number.into());
@@ -131,6 +135,7 @@ pub fn write_csv(
             }
             SplitKey::Command(name) => [String::new(), String::from_utf8_lossy(name).into_owned()],
             SplitKey::ProcessGroup(number) => [number.to_string(), String::new()],
+            SplitKey::Host(name) => [String::from_utf8_lossy(name).into_owned(), String::new()],
         };
         let mut name = Vec::new();
         push_csv_field(&mut name, keys[1].as_bytes());

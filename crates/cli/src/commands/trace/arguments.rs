@@ -57,8 +57,8 @@ pub(crate) struct TraceArguments {
           value_parser = trace::short_time_ns)]
     pub(super) overhead_ns: Option<u64>,
 
-    /// Also count by process, thread or command
-    #[arg(long, value_name = "WHAT", value_parser = ["process", "thread", "command"])]
+    /// Also count by process, thread or command; with --hosts by host
+    #[arg(long, value_name = "WHAT", value_parser = ["process", "thread", "command", "host"])]
     pub(super) by: Option<String>,
 
     /// Draw histograms of the times of each call
@@ -112,6 +112,18 @@ pub(crate) struct TraceArguments {
 
     #[command(flatten)]
     pub(super) events: EventArguments,
+
+    /// Trace the command on these hosts, by whit there: [USER@]HOST[:PORT],…, as web[1-3]; -c adds up
+    #[arg(long, value_name = "HOST,…")]
+    pub(super) hosts: Option<String>,
+
+    /// The program that logs in to --hosts, with its options [default: ssh]
+    #[arg(long, value_name = "COMMAND", requires = "hosts")]
+    pub(super) ssh: Option<String>,
+
+    /// For --hosts: the trace to stderr, with this in front of each line
+    #[arg(long, value_name = "MARK", hide = true)]
+    pub(super) report_mark: Option<String>,
 
     /// Write only what strace writes
     #[arg(long, hide = true)]
@@ -294,6 +306,20 @@ impl TraceArguments {
     /// Whether each task has a file of its own.
     pub(super) fn separates(&self) -> bool {
         (self.follow > 1 || self.output_separately) && self.output.is_some()
+    }
+
+    /// Refuses what cannot be traced on other hosts.
+    pub(super) fn check_hosts(&self) -> anyhow::Result<()> {
+        let by = self.by.as_deref().is_some_and(|by| by != "host");
+        let given = [
+            (!self.processes.is_empty(), "-p: a number is another process on each: give --comm"),
+            (self.interval.is_some(), "-i: each host begins when it is reached"),
+            (self.separates(), "-ff -o: leave the second f out"),
+            (by, "--by: only --by host is added up"),
+            (self.count && !self.events.paths.is_empty(), "-c -P: leave -P out"),
+        ];
+        let refused = given.iter().find(|(is_given, _)| *is_given);
+        refused.map_or(Ok(()), |(_, why)| Err(anyhow::anyhow!("--hosts excludes {why}")))
     }
 
     /// A given option that has no meaning for lines.

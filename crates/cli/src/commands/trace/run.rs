@@ -1,14 +1,16 @@
 //! Turns the options into the plain structures of `trace::report`, and traces.
 
-use std::io::stderr;
+use std::io::{Write, stderr, stdout};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail, ensure};
 use bpf::{CountSettings, Split};
+use many_hosts::{HostsTraced, TracedOutputs, TracesStop};
 use trace::engine::{CommandUser, FollowScope, TaskChanges, TracedCommand};
 use trace::report;
 use trace::report::events::{self, EventOptions, EventWriter};
 use trace::report::events::{JsonWriter, LineWriter, TableWriter, TaskFileWriter};
+use trace::report::marked;
 use trace::report::output::TraceOutput;
 use trace::report::table::{self, CountFormat, CountRequest, TableOptions};
 use trace::report::target::{self, TraceTarget};
@@ -19,6 +21,7 @@ use trace::{
 
 use super::TraceArguments;
 use super::arguments::EventArguments;
+use crate::end_signals;
 
 /// Most bytes of a string that are shown: longer lines are not readable, and each string is read
 /// from the task.
@@ -26,17 +29,45 @@ const TEXT_LIMIT_MAX: usize = 1 << 20;
 
 /// Runs the verb.
 pub(crate) fn run(arguments: &TraceArguments) -> anyhow::Result<ExitCode> {
+    if let Some(names) = &arguments.hosts {
+        return run_on_hosts(arguments, names);
+    }
+    if arguments.report_mark.is_some() {
+        marked::end_with_stdin()?;
+    } else {
+        ensure!(arguments.by.as_deref() != Some("host"), "--by host: give --hosts too");
+    }
     // Paths are compared event by event.
     let only_counts = arguments.count && arguments.events.paths.is_empty();
     let end = if only_counts { run_count(arguments)? } else { run_events(arguments)? };
-    Ok(end.map_or(ExitCode::SUCCESS, exit_as))
+    Ok(end.map_or(ExitCode::SUCCESS, |end| exit_as(end, arguments.report_mark.is_some())))
+}
+
+/// Traces on other hosts; the status is the highest of theirs.
+fn run_on_hosts(arguments: &TraceArguments, names: &str) -> anyhow::Result<ExitCode> {
+    arguments.check_hosts()?;
+    target(arguments)?;
+    end_signals::block()?;
+    let words = crate::compat::command_line(std::env::args_os().collect()).split_off(2);
+    let place = (names, arguments.ssh.as_deref());
+    let traced = HostsTraced::new(place, &words, arguments.command.len())?;
+    let table = table_options(arguments)?;
+    let mut output = TraceOutput::open(arguments.output.as_deref(), arguments.append)?;
+    let (mut stdout, mut stderr) = (stdout(), stderr());
+    let trace = arguments.output.is_some().then_some(&mut output as &mut dyn Write);
+    let outputs = TracedOutputs::new(&mut stdout, &mut stderr, trace, arguments.json);
+    let end = traced.run(&TracesStop::after(|| end_signals::wait().is_ok()), outputs)?;
+    end.write_table(&table, arguments.by.is_some(), &mut output)?;
+    output.close()?;
+    Ok(ExitCode::from(end.status(arguments.count)))
 }
 
 fn run_count(arguments: &TraceArguments) -> anyhow::Result<Option<WaitStatus>> {
     check_count(arguments)?;
     let request = count_request(arguments)?;
     let options = table_options(arguments)?;
-    let mut output = TraceOutput::open(arguments.output.as_deref(), arguments.append)?;
+    let (mark, name) = (arguments.report_mark.as_deref(), arguments.output.as_deref());
+    let mut output = TraceOutput::marked(mark, name, arguments.append)?;
     let end = table::count(&request, &options, &mut output, &mut stderr())?;
     report::keep_status(output.close(), end, &mut stderr())?;
     Ok(end)
@@ -143,7 +174,8 @@ fn writer(
         ensure!(is_file, "-ff: with -o give a file, to which the numbers of tasks are added");
         return Ok(Box::new(TaskFileWriter::new(lines, name, arguments.append)?));
     }
-    let output = TraceOutput::open(arguments.output.as_deref(), arguments.append)?;
+    let (mark, name) = (arguments.report_mark.as_deref(), arguments.output.as_deref());
+    let output = TraceOutput::marked(mark, name, arguments.append)?;
     Ok(match (arguments.json, arguments.count) {
         (false, true) => Box::new(TableWriter::new(lines, output)),
         (true, true) => bail!("--json and -c -P exclude each other: leave -c out"),
@@ -348,6 +380,7 @@ fn summary(arguments: &TraceArguments) -> anyhow::Result<CallSummary> {
 
 fn table_options(arguments: &TraceArguments) -> anyhow::Result<TableOptions> {
     let format = match (arguments.json, arguments.csv) {
+        _ if arguments.report_mark.is_some() => CountFormat::Counts,
         (true, _) => CountFormat::Json,
         (_, true) => CountFormat::Csv,
         _ => CountFormat::Text,
@@ -367,11 +400,11 @@ fn table_options(arguments: &TraceArguments) -> anyhow::Result<TableOptions> {
 }
 
 /// Ends as the command did: with its status, or by its signal, as strace does.
-fn exit_as(end: WaitStatus) -> ExitCode {
+fn exit_as(end: WaitStatus, is_marked: bool) -> ExitCode {
     match end {
-        WaitStatus::Exited(status) => {
-            ExitCode::from(u8::try_from(status & 0xff).unwrap_or(u8::MAX))
-        }
+        // ssh has no word for a signal.
+        _ if is_marked => ExitCode::from(end.status()),
+        WaitStatus::Exited(_) => ExitCode::from(end.status()),
         WaitStatus::Signaled { number, .. } => {
             // SAFETY: plain system calls; the default action of the signal is restored, and whit
             // itself dumps no core.
@@ -386,7 +419,7 @@ fn exit_as(end: WaitStatus) -> ExitCode {
                 libc::raise(number);
             }
             // A signal that does not end a process.
-            ExitCode::from(u8::try_from(128 + number).unwrap_or(u8::MAX))
+            ExitCode::from(end.status())
         }
     }
 }
