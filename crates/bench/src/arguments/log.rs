@@ -43,6 +43,11 @@ pub struct BenchLogArguments {
           value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     records: u64,
 
+    /// Records in which `--case search` searches
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(1_000..=200_000_000))]
+    searched: u64,
+
     /// Make spools, stores and outputs below this folder, not in the temporary folder
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
@@ -65,6 +70,7 @@ impl BenchLogArguments {
             bursts: common.size(self.bursts, 2),
             pauses: common.size(self.pauses, 5),
             records: common.size(self.records, 10_000),
+            searched: common.size(self.searched, 10_000),
             folder: self.folder.clone(),
         }
     }
