@@ -317,7 +317,9 @@ pub(super) fn play(value: &Value) -> Result<()> {
     attach_thread();
     super::load::wait_for_proxy(true)?;
     let now_us = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
-    let (rare_at, [from, until]) = (records / 2, [8, 9].map(|part| records * part / 24));
+    // What is asked for begins in the part that a journal has.
+    let part = records.min(JOURNAL_RECORDS_MAX);
+    let (rare_at, from, until) = (part / 4, part / 2, part / 2 + records / 24);
     let mut times = [0; 2];
     let mut random = 7_u64;
     for number in 0..records {
@@ -336,7 +338,7 @@ pub(super) fn play(value: &Value) -> Result<()> {
     }
     let flushed = logger::flush(Tier::Central, PATIENCE);
     ensure!(flushed.is_safe, "the central store has not acknowledged everything");
-    let number = 1_000_000 + records / 3;
+    let number = 1_000_000 + part / 3;
     let said =
         json!({ "number": number, "from_us": times[0], "until_us": times[1].max(times[0] + 1) });
     std::io::stdout().write_all(said.to_string().as_bytes())?;
