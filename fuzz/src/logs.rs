@@ -282,12 +282,14 @@ pub fn log_spool(bytes: &[u8]) {
     }
 }
 
-/// A store's segment: as it is behind 0 of a byte, with right checksums behind 1, a block behind 2.
+/// A store's segment: as it is behind 0 of a byte, with right checksums behind 1, a block behind 2; the
+/// words of a block behind 3.
 pub fn log_store(bytes: &[u8]) {
     let Some((choice, bytes)) = bytes.split_first() else { return };
-    let bytes = match choice % 3 {
+    let bytes = match choice % 4 {
         0 => bytes.to_vec(),
         1 => log_store::fuzzing::mended_store(bytes.to_vec()),
+        3 => return log_store::fuzzing::ask_words(bytes),
         _ => log_store::fuzzing::store_around(bytes),
     };
     let folder = folder();
@@ -460,12 +462,15 @@ pub fn seeds(name: &str) -> Vec<Vec<u8>> {
         }
         "log_store" => {
             let folder = folder();
+            let names: Vec<String> = (0..600).map(|n| format!("dv{n}x {} disk", n * n)).collect();
+            let messages: Vec<&str> = names.iter().map(String::as_str).collect();
             log_central::fuzz_admission(folder.path(), frames);
             let segment = std::fs::read(folder.path().join(format!("{:016x}.logs", 0))).unwrap();
             vec![
                 with(1, OLD_STORE),
                 with(0, &segment),
                 with(1, &segment),
+                with(3, &log_store::fuzzing::block_words(&messages)),
                 with(2, &log_store::fuzzing::short_block(records, count as u16)),
                 with(2, &log_store::fuzzing::short_columns(&records.repeat(9), 9 * count as u16)),
             ]

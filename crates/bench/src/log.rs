@@ -10,7 +10,7 @@
 //! reading of the clock, and a record of a bare ring.  *Paced*: quill's method, the mean of 20 calls
 //! in a row after a pause of 2 ms.  *Sinks*: a ring becomes text, beside bare writes of the same
 //! bytes.  *Throughput*: records through a proxy to the central server and its disk, and what each of
-//! the three processes costs.
+//! the three processes costs.  *Search*: questions about many records, beside `zgrep` and `journalctl`.
 
 use std::path::PathBuf;
 
@@ -25,6 +25,7 @@ pub(crate) mod load;
 mod report;
 pub(crate) mod rows;
 pub(crate) mod scenario;
+mod search;
 mod sinks;
 mod tally;
 mod throughput;
@@ -33,6 +34,7 @@ mod timing;
 use beside::{Callers, Measured, Size};
 use rows::Row;
 use scenario::{Run, RunSettings};
+use search::{SearchRun, SearchSizes};
 use sinks::SinkRuns;
 use throughput::ThroughputRun;
 
@@ -51,6 +53,8 @@ named! {
         Sinks = "sinks",
         /// Through proxy and central server to its disk.
         Throughput = "throughput",
+        /// Questions about many records.
+        Search = "search",
     }
 }
 
@@ -73,6 +77,8 @@ pub struct LogPlan {
     pub pauses: u32,
     /// Records of a run of the throughput.
     pub records: u64,
+    /// Records in which is searched.
+    pub searched: u64,
     /// Where to make spools, stores and outputs; the temporary folder without it.
     pub folder: Option<PathBuf>,
 }
@@ -119,6 +125,8 @@ struct Results {
     paced: Vec<Measured>,
     sinks: Vec<SinkRuns>,
     throughput_runs: Vec<ThroughputRun>,
+    searches: Vec<SearchRun>,
+    search_sizes: SearchSizes,
     notes: Vec<String>,
 }
 
@@ -151,6 +159,12 @@ pub fn run(plan: &LogPlan, programs: &Programs, progress: &Progress<'_>) -> Resu
     }
     if plan.cases.contains(&LogCase::Throughput) {
         throughput(plan, &settings, progress, &mut results)?;
+    }
+    if plan.cases.contains(&LogCase::Search) {
+        progress.show(&format!("search in {} records", plan.searched));
+        let size = (plan.searched, plan.rounds);
+        let found = search::measure(&settings, programs, size, &mut results.notes)?;
+        (results.searches, results.search_sizes) = found;
     }
     if plan.cases.iter().any(|case| matches!(case, LogCase::Beside | LogCase::Paced)) {
         let callers = Callers::prepare(programs, rings.path(), &folder, &mut results.notes)?;
@@ -194,6 +208,9 @@ pub fn run_load(words: &str) -> Result<()> {
     }
     if value.get("flood").is_some() {
         return throughput::play(&value);
+    }
+    if value.get("searched").is_some() {
+        return search::play(&value);
     }
     load::play(&value)
 }

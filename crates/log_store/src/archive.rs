@@ -25,7 +25,7 @@ pub use counts::{LogCounts, LogSteps};
 pub use losses::{LogLoss, LogLosses};
 pub use names::LogNames;
 pub use records::{FoundRecord, FoundRecords, LogOrder, LogPage, RecordKey};
-pub use search::LogSearch;
+pub use search::{LogSearch, plain_pattern};
 
 use crate::query::Filter;
 use crate::store::open_words::words_of;

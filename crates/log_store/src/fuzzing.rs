@@ -7,6 +7,7 @@ use log_protocol::{ProcessId, ProcessInfo};
 use segments::SegmentHead;
 
 use crate::store::segment;
+use crate::store::words;
 use crate::store::{
     BLOCK_OF_COLUMNS, BLOCK_OF_ROWS, BLOCK_STREAM_BYTES, BlockIndex, Chunk, ColumnEncoder,
     ProcessPart, RUN_BYTES, StreamPart,
@@ -98,6 +99,17 @@ pub fn store_around(bytes: &[u8]) -> Vec<u8> {
     chunk.encode(&mut out);
     out.extend_from_slice(&compressed);
     out
+}
+
+/// Asks bytes that stand for the words of a block for some.
+pub fn ask_words(bytes: &[u8]) {
+    words::ask(bytes, "dv01");
+}
+
+/// Such bytes, of messages.
+#[must_use]
+pub fn block_words(messages: &[&str]) -> Vec<u8> {
+    words::block_of(messages)
 }
 
 /// What [`store_around`] reads: records of ring 1 in one run.

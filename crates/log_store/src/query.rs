@@ -31,7 +31,7 @@ pub struct Filter {
     pub pairs: Vec<(String, String)>,
     /// Text in the message.
     pub text: String,
-    /// What the message fits.
+    /// What the message fits.  Its flags are all in the pattern (`(?i)`), so that blocks are passed over.
     pub regex: Option<regex::bytes::Regex>,
     /// Words of the message, all of them, in small or large letters: [`word`] makes them.
     pub words: Vec<String>,
@@ -56,7 +56,9 @@ impl Filter {
     /// What a block must have for something to be found in it.
     #[must_use]
     pub fn keys(&self) -> WantedKeys {
-        WantedKeys::of(&self.words, &self.text, &self.logger)
+        let mut keys = WantedKeys::of(&self.words, &self.text, &self.logger);
+        self.regex.iter().for_each(|regex| keys.add_regex(regex));
+        keys
     }
 
     /// Whether it asks for levels and a period alone.

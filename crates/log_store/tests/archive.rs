@@ -370,8 +370,19 @@ fn a_question_reads_only_blocks_with_its_words() {
         assert_eq!(damage(text, filter), 0, "{text}");
     }
     // A part of a word, and letters whose case no file of words knows, rule nothing out.
-    for text in ["isk", "disk", "\"ist größe hier\""] {
+    for text in ["isk", "disk", "Ö"] {
         assert_eq!(damage(text, Filter::default()), 1, "{text}");
+    }
+    // No word has that part, `gr`, or `hier` at its begin.
+    for text in ["iskd", "größe", "\"ist größe hier\""] {
+        assert_eq!(damage(text, Filter::default()), 0, "{text}");
+    }
+    let like = |pattern: &str| Filter {
+        regex: Some(regex::bytes::Regex::new(pattern).unwrap()),
+        ..Filter::default()
+    };
+    for (pattern, damaged) in [("(tape|floppy) .*full", 0), ("(?i)DI.K|tape", 1), ("disk|x", 1)] {
+        assert_eq!(damage("", like(pattern)), damaged, "{pattern}");
     }
     std::fs::remove_file(first.with_extension("words")).unwrap();
     // An index of the names of loggers remains in each block.

@@ -110,7 +110,7 @@ fn found(folder: &Path, filter: &Filter) -> (Vec<(ProcessId, u64)>, u64) {
 
 fn filter(random: &mut Random) -> Filter {
     let mut filter = Filter::default();
-    match random.below(4) {
+    match random.below(6) {
         0 => filter.words.push(word(&random.below(6000).to_string()).unwrap()),
         1 => {
             filter
@@ -120,6 +120,14 @@ fn filter(random: &mut Random) -> Filter {
         2 => {
             let texts = [" 77:1", "Disk_full 4", "7 12:", "net", " 9:3, end"];
             random.one_of(&texts).clone_into(&mut filter.text);
+        }
+        3 => random
+            .one_of(&["isk", "sk_fu", "ull 49", "öße", "4321", "99"])
+            .clone_into(&mut filter.text),
+        4 => {
+            let patterns =
+                ["(?i)DISK_.* 4[0-9]7:", "(net|tape) 1\\d*:5", "größe|full 12", "\\bull"];
+            filter.regex = Some(regex::bytes::Regex::new(random.one_of(&patterns)).unwrap());
         }
         _ => {}
     }
@@ -274,6 +282,31 @@ fn the_newest_segment_is_searched_by_words_while_it_is_written() {
     let again: Vec<_> =
         files(store, "words").iter().map(|path| std::fs::read(path).unwrap()).collect();
     assert_eq!(made, again);
+}
+
+/// Files of an older version rule nothing out, and are made again.
+#[test]
+fn files_of_another_version_are_made_again() {
+    let mut random = Random::from_seed(8);
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path();
+    make(store, 40, &mut random);
+    WordIndexer::new(store).go_on(&|| false).unwrap();
+    let filter = Filter { words: vec!["disk".to_owned()], ..Filter::default() };
+    let wanted = found(store, &filter);
+    let paths = [files(store, "words"), files(store, "open-words")].concat();
+    let read = || paths.iter().map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>();
+    let made = read();
+    for (path, bytes) in paths.iter().zip(&made) {
+        let mut bytes = bytes.clone();
+        bytes[8] = 1;
+        let crc = crc32c::crc32c(&bytes[..60]);
+        bytes[60..64].copy_from_slice(&crc.to_le_bytes());
+        std::fs::write(path, bytes).unwrap();
+    }
+    assert_eq!(found(store, &filter).0, wanted.0);
+    WordIndexer::new(store).go_on(&|| false).unwrap();
+    assert!(read() == made);
 }
 
 #[test]

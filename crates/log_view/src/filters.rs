@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use log_store::archive::plain_pattern;
 use log_store::query::Filter;
 use logring::LogLevel;
 use regex::bytes::{Regex, RegexBuilder};
@@ -36,12 +37,12 @@ pub(crate) struct Shown {
 /// The expression of a typed text: of `/REGEX/` that, else the text itself in small or large letters.
 pub(crate) fn typed_regex(typed: &str) -> Result<Regex, String> {
     let inner = typed.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
-    let (pattern, is_plain) = match inner {
-        Some(inner) if !inner.is_empty() => (inner.to_owned(), false),
-        _ => (regex::escape(typed), true),
+    let pattern = match inner {
+        Some(inner) if !inner.is_empty() => inner.to_owned(),
+        _ => plain_pattern(typed),
     };
     let mut builder = RegexBuilder::new(&pattern);
-    let built = builder.case_insensitive(is_plain).size_limit(REGEX_BYTES_MAX).build();
+    let built = builder.size_limit(REGEX_BYTES_MAX).build();
     // The error of a regular expression has several lines.
     built.map_err(|error| {
         let text = error.to_string();

@@ -48,7 +48,7 @@ impl LogOrigin for StoreOrigin {
         has_ended: &LooksForEnd<'_>,
     ) -> Result<Page, ViewError> {
         let words = asked.search.into_iter().cloned().collect();
-        let search = LogSearch { filter: filter.clone(), words, ..LogSearch::default() };
+        let search = LogSearch { filter: filter.clone(), words };
         let PageAsked { order, behind, limit, .. } = asked;
         let page = LogPage { order, limit, bytes_max: PAGE_BYTES_MAX, behind };
         let mut make = |key, record: &log_format::LogRecord<'_>| Row::of(key, record).encode();

@@ -41,6 +41,11 @@ pub struct BenchLogArguments {
           value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     records: u64,
 
+    /// Records in which `--case search` searches
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(1_000..=200_000_000))]
+    searched: u64,
+
     #[command(flatten)]
     place: FolderArgument,
 
@@ -62,6 +67,7 @@ impl BenchLogArguments {
             bursts: common.size(self.bursts, 2),
             pauses: common.size(self.pauses, 5),
             records: common.size(self.records, 10_000),
+            searched: common.size(self.searched, 10_000),
             folder: self.place.folder.clone(),
         }
     }

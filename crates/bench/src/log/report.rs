@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::beside::{self, Case, Measured};
 use super::rows::Row;
+use super::search::{SearchRun, SearchSizes};
 use super::sinks::{self, SinkRuns, Target};
 use super::throughput::ThroughputRun;
 use super::{LogPlan, Results, RowRuns, timing};
@@ -47,6 +48,9 @@ pub(super) fn report(plan: &LogPlan, results: &Results, machine: Value) -> Repor
     if !results.throughput_runs.is_empty() {
         throughput(&results.throughput_runs, &mut report);
     }
+    if !results.searches.is_empty() {
+        search(&results.searches, &results.search_sizes, &mut report);
+    }
     report.notes(&results.notes);
     let measured = results.beside.iter().chain(&results.paced);
     let tables = [
@@ -54,6 +58,7 @@ pub(super) fn report(plan: &LogPlan, results: &Results, machine: Value) -> Repor
         parts_table("").objects(measured),
         sink_table().objects(&results.sinks),
         throughput_table().objects(&results.throughput_runs),
+        search_table(&results.searches).objects(&results.searches),
     ];
     let rows = tables.iter().filter_map(Value::as_array).flatten();
     report.json = rows.cloned().collect();
@@ -262,6 +267,38 @@ fn throughput(all: &[ThroughputRun], report: &mut Report) {
     );
 }
 
+fn search_table<'r>(all: &'r [SearchRun]) -> Table<'r, &'r SearchRun> {
+    let of_whit = |run: &SearchRun| {
+        all.iter().find(|one| one.question == run.question && one.who == "whit").map(SearchRun::ms)
+    };
+    Table::<&SearchRun>::new()
+        .kept("case", |_| "search")
+        .column("", "question", 0, |one| one.question)
+        .column("by", "who", 0, |one| one.who)
+        .column("records", "records", 0, |one| one.records)
+        .column("found", "found", 0, |one| one.found)
+        .column("ms", "ms", 1, SearchRun::ms)
+        .shown("times whit", 1, move |one| Some(one.ms() / of_whit(one)?))
+        .rounded_to(2)
+}
+
+/// Searches: a line for each question and program.
+fn search(all: &[SearchRun], sizes: &SearchSizes, report: &mut Report) {
+    report.say("\nSearch: a question about many records, by a process each\n");
+    report.show(&search_table(all).grid(all));
+    let shown = |bytes: Option<f64>| bytes.map_or("-".to_owned(), |bytes| format!("{bytes:.1}"));
+    report.say(format!(
+        "\nBytes of a record: store {:.2}, of which files of words {:.2}; packed text {}; journal {}.\n\
+         A word: a number that one record has.  A part of a word: of 50 records, as is the logger.\n\
+         zgrep reads the text of the records, packed by gzip -1; a time it cannot tell.  The journal\n\
+         has a million records at most.",
+        sizes.store,
+        sizes.words,
+        shown(sizes.packed),
+        shown(sizes.journal)
+    ));
+}
+
 /// A line for each round of everybody.
 fn raw(results: &Results) -> String {
     let mut text =
@@ -302,7 +339,19 @@ fn raw(results: &Results) -> String {
         let times = [Some((run.committed_s * 1e6).round()), None];
         put_raw(&mut text, fields, number / 2, times, calls);
     }
+    put_searches(&mut text, &results.searches);
     text
+}
+
+/// Adds the rounds of searches.
+fn put_searches(text: &mut String, all: &[SearchRun]) {
+    for run in all {
+        for (round, ms) in run.rounds_ms.iter().enumerate() {
+            let (case, total_us) = (format!("{}, {}", run.question, run.records), ms * US_NS);
+            let times = [Some(total_us), None];
+            put_raw(text, ["search", &case, run.who], round, times, [None; 5]);
+        }
+    }
 }
 
 /// The columns of single calls, where a run has one time for all.

@@ -1,12 +1,12 @@
 //! What is searched for: a filter, and words of the message.
 
 use log_format::{LogRecord, write_message};
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 
 use super::LogArchiveError;
 use crate::query::Filter;
 use crate::store::Item;
-use crate::store::words::{WantedKeys, inner_words};
+use crate::store::words::WantedKeys;
 
 /// Most words of a search.
 const WORDS_MAX: usize = 32;
@@ -16,11 +16,17 @@ const WORDS_MAX: usize = 32;
 pub struct LogSearch {
     /// The filter.
     pub filter: Filter,
-    /// The words.
+    /// The words: expressions whose flags are all in the pattern.  By these and the filter, blocks are
+    /// passed over.
     pub words: Vec<Regex>,
-    /// What stands between other characters in the words, so that the message has it as a word: by these
-    /// and the filter, blocks are passed over.
-    pub inner: Vec<String>,
+}
+
+/// The pattern of the expression that finds a text, in small or large letters.
+#[must_use]
+pub fn plain_pattern(text: &str) -> String {
+    // Else `k` is also the sign of the kelvin, which no file of words takes for it.
+    let flags = if text.is_ascii() { "i-u" } else { "i" };
+    format!("(?{flags}:{})", regex::escape(text))
 }
 
 impl LogSearch {
@@ -38,28 +44,22 @@ impl LogSearch {
             }
         }
         let regex = |word: &str| {
-            let mut builder = RegexBuilder::new(&regex::escape(word));
-            // Else `k` is also the sign of the kelvin, which no file of words takes for it.
-            builder.unicode(!word.is_ascii());
-            let built = builder.case_insensitive(true).build();
-            built.map_err(|error| {
+            Regex::new(&plain_pattern(word)).map_err(|error| {
                 LogArchiveError::Search(format!("a word cannot be searched: {error}"))
             })
         };
         if words.len() > WORDS_MAX {
             return Err(LogArchiveError::Search(format!("search for at most {WORDS_MAX} words")));
         }
-        let plain = words.iter().filter(|word| word.is_ascii());
-        let inner = plain.flat_map(|word| inner_words(word.as_bytes()));
-        let inner = inner.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
         let words: Result<Vec<Regex>, _> = words.into_iter().map(regex).collect();
-        Ok(LogSearch { filter, words: words?, inner })
+        Ok(LogSearch { filter, words: words? })
     }
 
     /// What a block must have for something to be found in it.
     pub(crate) fn keys(&self) -> WantedKeys {
-        let words: Vec<String> = self.filter.words.iter().chain(&self.inner).cloned().collect();
-        WantedKeys::of(&words, &self.filter.text, &self.filter.logger)
+        let mut keys = self.filter.keys();
+        self.words.iter().for_each(|word| keys.add_regex(word));
+        keys
     }
 
     /// The record, if it is wanted; `scratch` is for its message.

@@ -1,10 +1,10 @@
 //! Which words and loggers the blocks of the segment have that is still written: a file
 //! `NUMBER.open-words`, which grows with it.
 //!
-//! An entry for each block is followed by its filter, as in the file of a closed segment (`words`).  An
+//! An entry for each block is followed by its words, as in the file of a closed segment (`words`).  An
 //! entry names the checksum of its chunk's head: after a loss of power another chunk may stand at the
 //! same place, and its blocks are read.  What is torn at the end is written again.  When the segment is
-//! closed, its file takes the filters over, so that no message is made twice; then this one goes.
+//! closed, its file takes them over, so that no message is made twice; then this one goes.
 //! `docs/format-log-store.md` defines every byte.
 
 use std::collections::BTreeMap;
@@ -17,26 +17,24 @@ use segments::{SegmentHead, SegmentNames};
 
 use crate::store::segment::Segment;
 use crate::store::words::{
-    BLOCKS_MAX, BlockFilter, BlockPlace, HEAD_BYTES, LINE_BYTES, SegmentWords, head_of,
+    BLOCKS_MAX, BYTES_MAX, BlockPlace, HEAD_BYTES, SegmentWords, WordsPlace, head_of,
 };
 
 const MAGIC: [u8; 8] = *b"whitlogO";
 pub(super) const NAMES: SegmentNames =
     SegmentNames { prefix: "", suffix: ".open-words", is_hexadecimal: true };
-/// Chunk's begin, block, lines, checksum of the chunk's head, and of all that.
+/// Chunk's begin, block, bytes of words, checksum of the chunk's head, and of all that.
 const ENTRY_BYTES: usize = 24;
-/// Most lines of a block: one for each 40 words, and a block has fewer than a million.
-const LINES_MAX: u32 = 1 << 16;
 
 fn head(of: &SegmentHead, number: u64) -> [u8; HEAD_BYTES] {
     head_of(MAGIC, (of, number), |_| {})
 }
 
-fn entry(place: BlockPlace, lines: u32, chunk_crc: u32) -> [u8; ENTRY_BYTES] {
+fn entry(place: BlockPlace, bytes: u32, chunk_crc: u32) -> [u8; ENTRY_BYTES] {
     let mut entry = [0; ENTRY_BYTES];
     entry[..8].copy_from_slice(&place.at.to_le_bytes());
     entry[8..12].copy_from_slice(&place.block.to_le_bytes());
-    entry[12..16].copy_from_slice(&lines.to_le_bytes());
+    entry[12..16].copy_from_slice(&bytes.to_le_bytes());
     entry[16..20].copy_from_slice(&chunk_crc.to_le_bytes());
     let crc = crc32c::crc32c(&entry[..20]);
     entry[20..].copy_from_slice(&crc.to_le_bytes());
@@ -44,7 +42,7 @@ fn entry(place: BlockPlace, lines: u32, chunk_crc: u32) -> [u8; ENTRY_BYTES] {
 }
 
 /// What a file says, and where its last whole entry ends.
-fn read(file: &File, number: u64, of: &SegmentHead) -> Option<(Vec<BlockFilter>, u64)> {
+fn read(file: &File, number: u64, of: &SegmentHead) -> Option<(Vec<WordsPlace>, u64)> {
     let length = file.metadata().ok()?.len();
     let mut from = BufReader::new(file);
     from.seek(SeekFrom::Start(0)).ok()?;
@@ -58,15 +56,16 @@ fn read(file: &File, number: u64, of: &SegmentHead) -> Option<(Vec<BlockFilter>,
     let mut end = HEAD_BYTES as u64;
     let mut bytes = [0; ENTRY_BYTES];
     while blocks.len() < BLOCKS_MAX as usize && from.read_exact(&mut bytes).is_ok() {
-        let (lines, chunk_crc) = (u32_at(&bytes, 12), u32_at(&bytes, 16));
+        let (count, chunk_crc) = (u32_at(&bytes, 12), u32_at(&bytes, 16));
         let place = BlockPlace { at: u64_at(&bytes, 0), block: u32_at(&bytes, 8) };
-        let lines_at = end + ENTRY_BYTES as u64;
-        let behind = lines_at + u64::from(lines) * LINE_BYTES as u64;
-        if bytes != entry(place, lines, chunk_crc) || lines > LINES_MAX || behind > length {
+        let words_at = end + ENTRY_BYTES as u64;
+        let behind = words_at + u64::from(count);
+        if bytes != entry(place, count, chunk_crc) || behind > length {
             break;
         }
-        from.seek_relative(i64::from(lines) * LINE_BYTES as i64).ok()?;
-        blocks.insert(place, BlockFilter { place, lines_at, lines, chunk_crc: Some(chunk_crc) });
+        from.seek_relative(i64::from(count)).ok()?;
+        let found = WordsPlace { place, words_at, bytes: count, chunk_crc: Some(chunk_crc) };
+        blocks.insert(place, found);
         end = behind;
     }
     Some((blocks.into_values().collect(), end))
@@ -120,17 +119,16 @@ impl OpenWordsFile {
         self.known.is_known(place, chunk_crc)
     }
 
-    /// Adds the filter of a block, in lines; nothing: it cannot be told what is in it.
+    /// Adds the words of a block as they are stored; nothing: it cannot be told what is in it.
     pub(super) fn add(
         &mut self,
         place: BlockPlace,
         chunk_crc: u32,
-        filter: &[u8],
+        words: &[u8],
     ) -> io::Result<()> {
-        let lines = u32::try_from(filter.len() / LINE_BYTES).unwrap_or(u32::MAX);
-        let (lines, filter) = if lines > LINES_MAX { (0, &[][..]) } else { (lines, filter) };
-        self.out.write_all(&entry(place, lines, chunk_crc))?;
-        self.out.write_all(filter)
+        let bytes = u32::try_from(words.len()).ok().filter(|bytes| *bytes as usize <= BYTES_MAX);
+        self.out.write_all(&entry(place, bytes.unwrap_or(0), chunk_crc))?;
+        self.out.write_all(if bytes.is_some() { words } else { &[] })
     }
 
     /// Lets readers see what was added.

@@ -4,7 +4,6 @@
 //! Cost: about a second and a half for a million records, in a thread that nothing waits for; memory
 //! for the tables of a segment and the different words of a block.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::FileExt as _;
@@ -21,12 +20,18 @@ use crate::store::open_words::{self, OpenWordsFile};
 use crate::store::reader::OpenBlock;
 use crate::store::segment::{self, Piece, Segment};
 use crate::store::words::{
-    BlockPlace, ENTRY_BYTES, HEAD_BYTES, Key, LINE_BYTES, MAGIC, NAMES, SegmentWords,
-    WORD_BYTES_MAX, head_of, lines_of, words,
+    BlockPlace, BlockWords, ENTRY_BYTES, HEAD_BYTES, MAGIC, NAMES, SegmentWords, head_of,
 };
 
+/// What is used again for each block.
+#[derive(Default)]
+struct Scratch {
+    words: BlockWords,
+    message: Vec<u8>,
+}
+
 /// Adds what is looked up of a record; false if it is not all known yet what it means.
-fn add_keys(item: &Item<'_>, keys: &mut HashSet<Key>, scratch: &mut Vec<u8>) -> bool {
+fn add_words(item: &Item<'_>, scratch: &mut Scratch) -> bool {
     let record = item.record;
     let read = LogRecord::new(record, item.dictionary, RecordOrigin::default(), record.stamp);
     if (record.site != 0 && read.site.is_none()) || (record.context != 0 && read.context.is_none())
@@ -43,13 +48,10 @@ fn add_keys(item: &Item<'_>, keys: &mut HashSet<Key>, scratch: &mut Vec<u8>) -> 
             return false;
         }
     }
-    keys.insert(match read.context {
-        Some(_) => Key::logger(read.logger().as_bytes()),
-        None => Key::any_logger(),
-    });
-    scratch.clear();
-    write_message(scratch, &read);
-    keys.extend(words(scratch).filter(|word| word.len() <= WORD_BYTES_MAX).map(Key::word));
+    scratch.words.add_logger(read.context.is_some().then(|| read.logger()));
+    scratch.message.clear();
+    write_message(&mut scratch.message, &read);
+    scratch.words.add_message(&mut scratch.message);
     true
 }
 
@@ -70,12 +72,12 @@ fn make(folder: &Path, number: u64, has_ended: &dyn Fn() -> bool) -> io::Result<
         }
     }
     let new = folder.join(format!("{number:016x}.words.new"));
-    let (mut lines, mut table) = (BufWriter::new(File::create(&new)?), Vec::new());
+    let (mut out, mut table) = (BufWriter::new(File::create(&new)?), Vec::new());
     let blocks: usize = chunks.iter().map(|(_, chunk)| chunk.blocks.len()).sum();
     let table_bytes = blocks * ENTRY_BYTES;
-    lines.write_all(&vec![0; HEAD_BYTES + table_bytes])?;
+    out.write_all(&vec![0; HEAD_BYTES + table_bytes])?;
     let open = open_words::open(folder, number, &segment);
-    let mut scratch = Vec::new();
+    let mut scratch = Scratch::default();
     for (at, chunk) in &chunks {
         for block in 0..chunk.blocks.len() {
             if has_ended() {
@@ -83,18 +85,18 @@ fn make(folder: &Path, number: u64, has_ended: &dyn Fn() -> bool) -> io::Result<
                 return Ok(false);
             }
             let place = BlockPlace { at: *at, block: block as u32 };
-            let known = open.as_ref().and_then(|open| open.lines(place, chunk.head_crc));
-            let filter = match known {
-                Some(lines) => lines,
-                None => filter_of(&segment, (*at, chunk, block), &dictionaries, &mut scratch)?,
+            let known = open.as_ref().and_then(|open| open.stored(place, chunk.head_crc));
+            let words = match known {
+                Some(words) => words,
+                None => words_of(&segment, (*at, chunk, block), &dictionaries, &mut scratch)?,
             };
-            lines.write_all(&filter)?;
+            out.write_all(&words)?;
             table.extend_from_slice(&at.to_le_bytes());
             table.extend_from_slice(&(block as u32).to_le_bytes());
-            table.extend_from_slice(&((filter.len() / LINE_BYTES) as u32).to_le_bytes());
+            table.extend_from_slice(&(words.len() as u32).to_le_bytes());
         }
     }
-    let file = lines.into_inner()?;
+    let file = out.into_inner()?;
     file.write_all_at(&table, HEAD_BYTES as u64)?;
     let bytes = segment.file.metadata()?.len();
     file.write_all_at(&head(&segment.head, (number, bytes), &table), 0)?;
@@ -102,27 +104,28 @@ fn make(folder: &Path, number: u64, has_ended: &dyn Fn() -> bool) -> io::Result<
     Ok(true)
 }
 
-/// The filter of a block, in lines; nothing if it cannot be told what is in it.
-fn filter_of(
+/// The words of a block as they are stored; nothing if it cannot be told what is in it.
+fn words_of(
     segment: &Segment,
     (at, chunk, number): (u64, &Arc<Chunk>, usize),
     dictionaries: &Dictionaries,
-    scratch: &mut Vec<u8>,
+    scratch: &mut Scratch,
 ) -> io::Result<Vec<u8>> {
     let Some(mut block) = OpenBlock::read(segment, at, chunk, number)? else {
         return Ok(Vec::new());
     };
-    let (mut keys, mut is_known, mut shown, mut records) = (HashSet::new(), true, 0, 0);
+    let (mut is_known, mut shown, mut records) = (true, 0, 0);
     while let Some((stream, record)) = block.next() {
         records += 1;
         let _ = dictionaries.show(chunk, stream, &record, &mut |item| {
             shown += 1;
-            is_known = is_known && add_keys(item, &mut keys, scratch);
+            is_known = is_known && add_words(item, scratch);
             std::ops::ControlFlow::Continue(())
         });
     }
+    let words = scratch.words.take();
     // Records of a process without a dictionary may get one later.
-    Ok(if is_known && shown == records { lines_of(&keys) } else { Vec::new() })
+    Ok(if is_known && shown == records { words } else { Vec::new() })
 }
 
 fn head(of: &SegmentHead, (number, bytes): (u64, u64), table: &[u8]) -> [u8; HEAD_BYTES] {
@@ -159,7 +162,7 @@ impl OpenWords {
 
     /// Adds the blocks that are committed by now; false if it was ended before.
     fn go_on(&mut self, has_ended: &dyn Fn() -> bool) -> io::Result<bool> {
-        let mut scratch = Vec::new();
+        let mut scratch = Scratch::default();
         while let Some(piece) = self.segment.next(false)? {
             let Piece::Chunk(at, chunk) = piece else { continue };
             self.dictionaries.take(&self.segment, at, &chunk)?;
@@ -173,8 +176,8 @@ impl OpenWords {
                 let place = BlockPlace { at, block: block as u32 };
                 if !self.file.has(place, chunk.head_crc) {
                     let of = (at, &chunk, block);
-                    let filter = filter_of(&self.segment, of, &self.dictionaries, &mut scratch)?;
-                    self.file.add(place, chunk.head_crc, &filter)?;
+                    let words = words_of(&self.segment, of, &self.dictionaries, &mut scratch)?;
+                    self.file.add(place, chunk.head_crc, &words)?;
                 }
             }
         }
