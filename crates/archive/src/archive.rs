@@ -10,6 +10,7 @@ use sample::{Meta, SourceDef};
 use crate::Error;
 use crate::archived_file::{ArchivedFile, RecordedSpan};
 use crate::databases::{Database, FolderDatabases};
+use crate::held_columns::HeldColumns;
 use crate::named::{Named, Stamp};
 
 /// The recordings of a folder, or of several, and what they are of.  A copy shares what is known of
@@ -30,6 +31,8 @@ pub struct Recordings {
     /// The databases, each with its host, and what cannot be used of them.
     pub(crate) databases: Arc<[(Arc<str>, Database)]>,
     pub(crate) database_complaints: Vec<String>,
+    /// Columns that the next question may need.
+    pub(crate) held: Arc<HeldColumns>,
 }
 
 /// A file that cannot be used.
@@ -56,6 +59,7 @@ impl Recordings {
             beside: Vec::new(),
             databases: Arc::default(),
             database_complaints: Vec::new(),
+            held: Arc::default(),
         };
         recordings.find(now)?;
         Ok(recordings)
@@ -173,6 +177,7 @@ impl Recordings {
             beside: Vec::new(),
             databases: Arc::default(),
             database_complaints: Vec::new(),
+            held: Arc::default(),
         }
     }
 

@@ -34,6 +34,7 @@ mod error;
 mod folders;
 mod gaps;
 mod heaviest;
+mod held_columns;
 mod history;
 mod history_value;
 mod moment;

@@ -12,6 +12,7 @@ use sample::{Sample, Snapshot, SourceDef};
 use crate::Error;
 use crate::archive::Recordings;
 use crate::archived_file::ArchivedFile;
+use crate::held_columns::{ColumnsKey, HeldColumns};
 use crate::reading::{Select, SourceReading};
 use crate::step_sums::StepSums;
 use crate::targets::TARGET;
@@ -161,7 +162,9 @@ impl Recordings {
         loop {
             let base_ns = select.from_ns.saturating_sub(reach_ns);
             let base_ns = if base_ns <= first_ns { i64::MIN } else { base_ns };
-            let mut scan = Scan { select, visit, base_ns, last: None, end: None, restart: true };
+            let held = &*self.held;
+            let mut scan =
+                Scan { select, visit, held, base_ns, last: None, end: None, restart: true };
             if scan.files(&files)? == Base::Found {
                 // Of a period without readings.
                 scan.give_last()?;
@@ -183,6 +186,7 @@ fn interval_ns(file: &ArchivedFile, def: &SourceDef) -> i64 {
 struct Scan<'a, 'b> {
     select: &'a Select<'b>,
     visit: &'a mut dyn Visit,
+    held: &'a HeldColumns,
     /// Samples before this time are not read.
     base_ns: i64,
     /// The reading before the period, kept until the period begins.
@@ -321,6 +325,8 @@ impl Scan<'_, '_> {
         let mut numbers = 0..wanted.len();
         let fields: Vec<Option<usize>> =
             places.iter().map(|place| place.and_then(|_| numbers.next())).collect();
+        let recording = open.file.identity.recording;
+        let of = ColumnsKey { recording, source: open.source, fields: &wanted };
         for segment in side.segments() {
             if segment.latest_realtime_ns < self.base_ns {
                 continue;
@@ -329,7 +335,8 @@ impl Scan<'_, '_> {
                 return Ok(Some(Base::Found));
             }
             // What is damaged is read from the recording, as is all after it.
-            let Some(columns) = side.columns(segment, open.source, &wanted) else {
+            let ends_within = segment.latest_realtime_ns >= self.select.thru_ns;
+            let Some(columns) = self.held.columns(&of, &side, segment, ends_within) else {
                 return Ok(None);
             };
             let is_late = columns.readings.first().is_some_and(|reading| {
@@ -358,7 +365,7 @@ impl Scan<'_, '_> {
             }
             self.restart |= columns.restart_after;
             feed.pass_over(segment);
-            if segment.latest_realtime_ns >= self.select.thru_ns {
+            if ends_within {
                 return Ok(Some(Base::Found));
             }
         }

@@ -60,6 +60,12 @@ impl SideSegment {
         self.first_block..=self.last_block
     }
 
+    /// Its place in the side file and the sum of its directory: no other segment of a recording has both.
+    #[must_use]
+    pub fn key(&self) -> (u64, u32) {
+        (self.at, self.directory_crc)
+    }
+
     /// Where its first part is.
     fn parts_at(&self) -> u64 {
         self.at + u64::from(self.directory_bytes)
@@ -470,6 +476,22 @@ impl SideColumns {
         }
         self.parts.push(FieldPart { plain, places });
         Ok(())
+    }
+
+    /// The memory that readings, fields and instances take, to a few bytes for each instance.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        let part = |part: &FieldPart| {
+            part.plain.bytes.len() + part.plain.bits.len() + size_of_val(&*part.places)
+        };
+        let instance = |one: &SideInstance| {
+            size_of::<SideInstance>() + one.name.len() + size_of_val(&*one.runs)
+        };
+        let texts: usize = self.texts.iter().map(|text| size_of_val(text) + text.len()).sum();
+        size_of_val(&*self.readings)
+            + texts
+            + self.parts.iter().map(part).sum::<usize>()
+            + self.instances.iter().map(instance).sum::<usize>()
     }
 
     /// How many instances the readings have; they are numbered from 0.
