@@ -3,7 +3,7 @@
 //! A long period is asked for in pieces, so that its samples need little memory, and each piece would unpack
 //! the segment again in which the one before ended.  One segment is held, of up to a mebibyte.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use recording::{SideColumns, SideFile, SideSegment};
 
@@ -11,7 +11,7 @@ use recording::{SideColumns, SideFile, SideSegment};
 const BYTES_MAX: usize = 1 << 20;
 
 /// What columns are of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ColumnsKey<'a> {
     /// The identity of the recording.
     pub(crate) recording: [u64; 3],
@@ -19,12 +19,26 @@ pub(crate) struct ColumnsKey<'a> {
     pub(crate) fields: &'a [usize],
 }
 
-/// Columns, and what they are of: recording, segment, source and fields.
-type Held = ([u64; 3], (u64, u32), usize, Vec<usize>, Arc<SideColumns>);
-
 /// The columns that are held.
 #[derive(Debug, Default)]
 pub(crate) struct HeldColumns(Mutex<Option<Held>>);
+
+#[derive(Debug)]
+struct Held {
+    recording: [u64; 3],
+    segment: (u64, u32),
+    source: usize,
+    fields: Vec<usize>,
+    columns: Arc<SideColumns>,
+}
+
+impl Held {
+    fn is_of(&self, of: &ColumnsKey<'_>, segment: &SideSegment) -> bool {
+        let own =
+            ColumnsKey { recording: self.recording, source: self.source, fields: &self.fields };
+        own == *of && self.segment == segment.key()
+    }
+}
 
 impl HeldColumns {
     /// The columns of a segment, which are held if the period `ends_within` it.  `None` if they cannot be read,
@@ -36,21 +50,20 @@ impl HeldColumns {
         segment: &SideSegment,
         ends_within: bool,
     ) -> Option<Arc<SideColumns>> {
-        if let Some((recording, place, source, fields, columns)) = &*self.lock()
-            && (*recording, *place, *source) == (of.recording, segment.key(), of.source)
-            && fields == of.fields
-        {
-            return Some(columns.clone());
+        if let Some(held) = self.lock().as_ref().filter(|held| held.is_of(of, segment)) {
+            return Some(held.columns.clone());
         }
         let columns = Arc::new(side.columns(segment, of.source, of.fields)?);
         if ends_within && columns.size_bytes() <= BYTES_MAX {
-            let fields = of.fields.to_vec();
-            *self.lock() = Some((of.recording, segment.key(), of.source, fields, columns.clone()));
+            let (fields, columns) = (of.fields.to_vec(), columns.clone());
+            let (recording, segment, source) = (of.recording, segment.key(), of.source);
+            *self.lock() = Some(Held { recording, segment, source, fields, columns });
         }
         Some(columns)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Held>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Held>> {
+        // A thread that panicked held it between whole changes.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -43,8 +43,8 @@ pub struct StepsQuery<'a> {
     pub host: &'a str,
     /// The sources, as [`Recordings::sources`] has them; [`step_source`] may be among them.
     pub sources: &'a [Arc<SourceDef>],
-    /// What is wanted of each of them, others are missing and not read; of those after the last one,
-    /// everything.  Texts come in any case.
+    /// What to read of each source, in the same order; of further sources, everything.  What is not read is
+    /// missing in the steps, but for texts, which come in any case.
     pub wanted: &'a [ChosenValues],
     /// The start of the period, in nanoseconds since the epoch.
     pub from_ns: i64,

@@ -95,9 +95,9 @@ pub trait VisitStored {
     /// order.
     fn begin_columns(&mut self, _times_ns: &[i64]) {}
 
-    /// Takes a column, in place of the rows of its instance in these readings.  Of one instance come all
-    /// fields that the recording has; the columns of one field in the order of the readings, and among
-    /// them rows.
+    /// Takes a column, in place of the rows of its instance in these readings.  An instance gives a column
+    /// for each field that was asked for; those of one field come in the order of the readings.  Rows of
+    /// other readings may come between them.
     ///
     /// # Errors
     /// As of [`row`](Self::row).

@@ -10,7 +10,7 @@ use run::remote::{Connection, HostAddress, Login, LoginError};
 
 /// Why hosts cannot be recorded or traced.
 #[derive(Debug, thiserror::Error)]
-pub enum RemoteRecordError {
+pub enum RemoteHostsError {
     /// A login is none.
     #[error(transparent)]
     Login(#[from] LoginError),
@@ -40,15 +40,15 @@ pub(crate) struct Hosts {
 
 impl Hosts {
     /// Those of a text; `ssh` logs in (`ssh` if there is none).
-    pub(crate) fn new((hosts, ssh): (&str, Option<&str>)) -> Result<Self, RemoteRecordError> {
+    pub(crate) fn new((hosts, ssh): (&str, Option<&str>)) -> Result<Self, RemoteHostsError> {
         let logins = choose(split(hosts)?);
         let of_jobs =
             |login: &&Login| login.threads.is_some() || matches!(login.address, HostAddress::Local);
         if let Some(login) = logins.iter().find(of_jobs) {
-            return Err(RemoteRecordError::OfJobs(login.name.clone()));
+            return Err(RemoteHostsError::OfJobs(login.name.clone()));
         }
         if logins.is_empty() {
-            return Err(RemoteRecordError::None(hosts.to_owned()));
+            return Err(RemoteHostsError::None(hosts.to_owned()));
         }
         let mut connection = Connection::default();
         let ssh = ssh.map(|ssh| ssh.split_whitespace().map(|word| word.as_bytes().to_vec()));

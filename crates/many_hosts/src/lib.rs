@@ -17,7 +17,7 @@ mod prefix;
 mod recorders;
 mod traced;
 
-pub use hosts::RemoteRecordError;
+pub use hosts::RemoteHostsError;
 pub use outputs::{HostOpener, HostOutputs};
 pub use prefix::prefixed;
 #[doc(hidden)]

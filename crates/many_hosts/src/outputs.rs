@@ -6,7 +6,7 @@ use procfs::Host;
 use recorder::{Consumer as _, Outputs, RecorderError, Tick};
 use sample::{Clock, Meta, Moment, SourceDef};
 
-use crate::RemoteRecordError;
+use crate::RemoteHostsError;
 use crate::recorders::{HostEvent, HostsRecorded, HostsStop};
 
 /// What is made of the samples of each host.
@@ -32,7 +32,7 @@ struct OpenHost {
     outputs: Outputs,
 }
 
-impl<E: From<RemoteRecordError> + From<RecorderError>> HostOutputs<'_, E> {
+impl<E: From<RemoteHostsError> + From<RecorderError>> HostOutputs<'_, E> {
     /// Records until all recorders have ended, or `stop` ends them; whether none has failed for good.
     ///
     /// # Errors

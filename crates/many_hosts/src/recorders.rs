@@ -15,7 +15,7 @@ use sample::{Meta, Snapshot, SourceDef};
 use sink::Backoff;
 use template::quote::{Shell, quote};
 
-use crate::hosts::{Hosts, RemoteRecordError, passed_on};
+use crate::hosts::{Hosts, RemoteHostsError, passed_on};
 
 /// The pauses before a host is tried again.
 const BACKOFF: Backoff = Backoff { first_ns: 1_000_000_000, longest_ns: 60_000_000_000 };
@@ -70,7 +70,7 @@ impl HostsRecorded {
     pub fn new(
         (hosts, ssh): (&str, Option<&str>),
         words: &[OsString],
-    ) -> Result<Self, RemoteRecordError> {
+    ) -> Result<Self, RemoteHostsError> {
         let hosts = Hosts::new((hosts, ssh))?;
         let command = remote_command(&passed_on(words));
         Ok(HostsRecorded { hosts, command, known: source::definitions() })
@@ -111,7 +111,7 @@ impl HostsRecorded {
     ///
     /// # Errors
     /// What `take` gives: then all are ended.
-    pub fn run<E: From<RemoteRecordError>>(
+    pub fn run<E: From<RemoteHostsError>>(
         &self,
         stop: &HostsStop,
         take: &mut dyn FnMut(HostEvent) -> Result<(), E>,
@@ -124,7 +124,7 @@ impl HostsRecorded {
                 let name = thread::Builder::new().name(format!("host-{number}"));
                 let started = name.spawn_scoped(scope, move || self.serve(number, stop, &to));
                 if let Err(error) = started {
-                    ended = Err(RemoteRecordError::Thread(host.to_owned(), error).into());
+                    ended = Err(RemoteHostsError::Thread(host.to_owned(), error).into());
                     break;
                 }
             }

@@ -21,7 +21,7 @@ use trace::CallTally;
 use trace::report::marked::CountReader;
 use trace::report::table::{self, TableOptions};
 
-use crate::hosts::{Hosts, RemoteRecordError, passed_on};
+use crate::hosts::{Hosts, RemoteHostsError, passed_on};
 
 /// Lines of all hosts that wait for who takes them: readers wait then, and the hosts.
 const WAITING_MAX: usize = 64;
@@ -136,10 +136,10 @@ impl HostsTraced {
         (hosts, ssh): (&str, Option<&str>),
         words: &[OsString],
         command_words: usize,
-    ) -> Result<Self, RemoteRecordError> {
+    ) -> Result<Self, RemoteHostsError> {
         let (options, command) = words.split_at(words.len().saturating_sub(command_words));
         let hosts = Hosts::new((hosts, ssh))?.without_questions();
-        let random = connection::random::<16>().map_err(RemoteRecordError::Mark)?;
+        let random = connection::random::<16>().map_err(RemoteHostsError::Mark)?;
         let mark = format!("{:032x} ", u128::from_ne_bytes(random));
         let mut words = passed_on(options);
         words.retain(|word| *word != OsStr::new("--"));
@@ -161,7 +161,7 @@ impl HostsTraced {
         &self,
         stop: &TracesStop,
         mut outputs: TracedOutputs<'_>,
-    ) -> Result<HostsEnd, RemoteRecordError> {
+    ) -> Result<HostsEnd, RemoteHostsError> {
         let (to, events) = sync_channel(WAITING_MAX);
         let mut counts: BTreeMap<usize, CountReader> = BTreeMap::new();
         let mut end = HostsEnd { asked: self.hosts.names().len(), ..HostsEnd::default() };
@@ -172,7 +172,7 @@ impl HostsTraced {
                 let started = thread.spawn_scoped(scope, move || self.serve(number, stop, &to));
                 if let Err(error) = started {
                     stop.kill();
-                    return Err(RemoteRecordError::Thread(name.to_owned(), error));
+                    return Err(RemoteHostsError::Thread(name.to_owned(), error));
                 }
             }
             drop(to);
@@ -190,7 +190,7 @@ impl HostsTraced {
                         };
                         if let Err(error) = written {
                             stop.kill();
-                            return Err(RemoteRecordError::Write(error));
+                            return Err(RemoteHostsError::Write(error));
                         }
                     }
                 }

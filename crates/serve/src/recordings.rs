@@ -386,17 +386,10 @@ impl SourceSeries<'_, '_> {
     /// Takes a field of an instance whose series have no texts as labels.
     fn take_column(&mut self, column: &StoredColumn<'_>) -> Result<(), QueryError> {
         self.found.budget.look()?;
-        if self.rows.len() <= column.instance {
-            self.rows.resize_with(column.instance + 1, || None);
-        }
-        let mut known = self.rows[column.instance].take();
+        let Some(&time_ms) = self.times.within(0..usize::MAX).first() else { return Ok(()) };
+        let mut known = self.known(column.instance).take();
         if known.as_ref().is_none_or(|known| known.file != column.file) {
-            let before = known.map_or(Vec::new(), |known| known.series);
-            let mut series = self.series_of(column.file, column.name, &[])?;
-            for one in &mut series {
-                one.is_there = before.iter().any(|old| old.place == one.place && old.is_there);
-            }
-            known = Some(KnownRow { file: column.file, series, texts: Vec::new() });
+            known = Some(self.renewed(known, (column.file, column.name), &[], time_ms)?);
         }
         let units = self.units(column.file, column.def, column.field);
         for one in known.iter_mut().flat_map(|known| &mut known.series) {
@@ -414,26 +407,14 @@ impl SourceSeries<'_, '_> {
         if time_ms < self.found.from_ms || time_ms > self.found.to_ms {
             return Ok(());
         }
-        if self.rows.len() <= row.instance {
-            self.rows.resize_with(row.instance + 1, || None);
-        }
         let Some(values) = row.values else {
-            let known = self.rows[row.instance].iter_mut();
-            return self.found.end(known.flat_map(|known| &mut known.series), time_ms);
+            let known = self.rows.get_mut(row.instance).and_then(Option::as_mut);
+            return self.found.end(known.into_iter().flat_map(|known| &mut known.series), time_ms);
         };
-        let mut known = self.rows[row.instance].take();
+        let mut known = self.known(row.instance).take();
         let plan = self.plan;
         if !known.as_ref().is_some_and(|known| known.is_of(plan, row, values)) {
-            let mut before = known.map_or(Vec::new(), |known| known.series);
-            let mut series = self.series_of(row.file, row.name, values)?;
-            for one in &mut series {
-                one.is_there = before.iter().any(|old| old.place == one.place && old.is_there);
-            }
-            before.retain(|old| series.iter().all(|one| one.place != old.place));
-            self.found.end(before.iter_mut(), time_ms)?;
-            let texts = plan.texts.iter().map(|&place| text(values[place]).map(<[u8]>::to_vec));
-            let texts = texts.collect();
-            known = Some(KnownRow { file: row.file, series, texts });
+            known = Some(self.renewed(known, (row.file, row.name), values, time_ms)?);
         }
         for one in known.iter_mut().flat_map(|known| &mut known.series) {
             let value = match one.value {
@@ -451,6 +432,35 @@ impl SourceSeries<'_, '_> {
         }
         self.rows[row.instance] = known;
         Ok(())
+    }
+
+    /// What is known of an instance.
+    fn known(&mut self, instance: usize) -> &mut Option<KnownRow> {
+        if self.rows.len() <= instance {
+            self.rows.resize_with(instance + 1, || None);
+        }
+        &mut self.rows[instance]
+    }
+
+    /// Finds the series of an instance again, by the facts of a recording and its texts; those that it no
+    /// longer has end.
+    fn renewed(
+        &mut self,
+        known: Option<KnownRow>,
+        (file, name): (usize, &[u8]),
+        values: &[StoredValue<'_>],
+        time_ms: i64,
+    ) -> Result<KnownRow, QueryError> {
+        let mut before = known.map_or(Vec::new(), |known| known.series);
+        let mut series = self.series_of(file, name, values)?;
+        for one in &mut series {
+            one.is_there = before.iter().any(|old| old.place == one.place && old.is_there);
+        }
+        before.retain(|old| series.iter().all(|one| one.place != old.place));
+        self.found.end(before.iter_mut(), time_ms)?;
+        let texts = self.plan.texts.iter();
+        let texts = texts.map(|&place| text(values[place]).map(<[u8]>::to_vec)).collect();
+        Ok(KnownRow { file, series, texts })
     }
 
     /// The series of a row, those that match.

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use feed::{FeedError, TimeError};
-use many_hosts::RemoteRecordError;
+use many_hosts::RemoteHostsError;
 use terminal::TerminalError;
 
 /// What to use instead.
@@ -65,7 +65,7 @@ pub enum TopError {
     },
     /// Other hosts cannot be watched.
     #[error(transparent)]
-    Hosts(#[from] RemoteRecordError),
+    Hosts(#[from] RemoteHostsError),
     /// The feed failed.
     #[error(transparent)]
     Feed(#[from] FeedError),

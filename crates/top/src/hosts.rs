@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use many_hosts::{HostEvent, HostsRecorded, HostsStop, RemoteRecordError};
+use many_hosts::{HostEvent, HostsRecorded, HostsStop, RemoteHostsError};
 use ratatui_core::buffer::Buffer;
 use terminal::{TakenTerminal, TerminalEvent, TerminalKind, Theme};
 
@@ -74,7 +74,7 @@ impl HostsScreen {
         hosts: &str,
         ssh: Option<&str>,
         settings: HostsSettings,
-    ) -> Result<Self, RemoteRecordError> {
+    ) -> Result<Self, RemoteHostsError> {
         let words = words(OF_LIST, &settings);
         let hosts = HostsRecorded::new((hosts, ssh), &words)?.without_questions();
         Ok(HostsScreen(HostsView::new(hosts, settings)))
@@ -157,7 +157,7 @@ impl Recorders {
         let stop = HostsStop::default();
         let own = stop.clone();
         thread::Builder::new().name("hosts".to_owned()).spawn(move || {
-            let ended: Result<(), RemoteRecordError> = hosts.run(&own, &mut |event| {
+            let ended: Result<(), RemoteHostsError> = hosts.run(&own, &mut |event| {
                 take(Some(event));
                 Ok(())
             });

@@ -235,24 +235,18 @@ pub fn chosen_values(
 /// The names of instances before [`instance_text`] made texts of them; none if all instances are
 /// chosen, or if a text can stand for many names.
 fn recorded_names(only: &[Option<Vec<String>>]) -> Vec<Vec<u8>> {
-    let named: Option<Vec<&String>> = only
-        .iter()
-        .map(Option::as_ref)
-        .collect::<Option<Vec<_>>>()
-        .map(|names| names.into_iter().flatten().collect());
+    let named: Option<Vec<&Vec<String>>> = only.iter().map(Option::as_ref).collect();
     let mut names = Vec::new();
-    for text in named.unwrap_or_default() {
-        let separators = text.bytes().filter(|&byte| byte == b':').count();
+    for text in named.into_iter().flatten().flatten() {
+        if text.contains('\\') || text.matches(':').count() > 1 {
+            return Vec::new();
+        }
         let divided = text.bytes().map(|byte| match byte {
             b':' => SourceDef::INSTANCE_SEPARATOR,
             byte => byte,
         });
-        let divided = divided.collect::<Vec<u8>>();
-        let texts = [text.clone().into_bytes(), divided];
-        if text.contains('\\') || separators > 1 {
-            return Vec::new();
-        }
-        names.extend(texts.into_iter().filter(|name| instance_text(name) == *text));
+        let possible = [text.clone().into_bytes(), divided.collect()];
+        names.extend(possible.into_iter().filter(|name| instance_text(name) == *text));
     }
     names.sort();
     names.dedup();
