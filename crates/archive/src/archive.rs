@@ -193,6 +193,12 @@ impl Recordings {
         self.files.get(file).map(|file| &file.file.meta)
     }
 
+    /// Whether nothing is left of what was found first: no recording and no database.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.databases.is_empty()
+    }
+
     /// All recordings, as they were found.
     pub fn recorded_files(&self) -> impl Iterator<Item = &RecordedFile> {
         self.files.iter().map(|file| &*file.file)

@@ -26,6 +26,9 @@ pub enum NewestError {
     /// They cannot be found.
     #[error("the recordings cannot be read: {0}")]
     NotFound(#[from] archive::Error),
+    /// There were some, and now there is none.
+    #[error("there are no recordings any more: they were removed or moved")]
+    Gone,
     /// It is too large.
     #[error("the page has more than {0} bytes: record less, or serve fewer machines")]
     TooLarge(usize),

@@ -76,6 +76,10 @@ impl NewestSamples for RecordedPages {
     fn page(&self, form: PageForm, bytes_max: usize) -> Result<Bytes, NewestError> {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         let recordings = self.storage.recordings()?;
+        // A page with nothing on it would say that the machines are well.
+        if recordings.is_empty() {
+            return Err(NewestError::Gone);
+        }
         let newest = Self::newest(&recordings);
         let size = |file: &RecordedFile| file.path.metadata().map_or(0, |data| data.len());
         let files: Vec<_> = newest

@@ -97,4 +97,10 @@ fn a_recording_that_comes_is_seen_and_one_that_cannot_be_read_is_an_error() {
     assert_eq!((second.status, unique.len()), (200, series.len()), "{}", second.body);
     copies.iter().for_each(|copy| std::fs::remove_file(copy).unwrap());
     wait_until("an error", || scrape(address(&server), OPEN_METRICS).status == 503);
+    // It stays one when the folder has been looked at again.
+    wait_until("the folder is known to be empty", || {
+        let page = scrape(address(&server), OPEN_METRICS);
+        assert_eq!(page.status, 503, "{}", page.body);
+        page.body.contains("no recordings any more")
+    });
 }
