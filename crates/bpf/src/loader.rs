@@ -272,11 +272,7 @@ impl Drop for KernelTypes {
     fn drop(&mut self) {
         self.types = None;
         *self.shared.borrow_mut() = None;
-        // SAFETY: takes no pointer and is safe to call at any time (malloc_trim(3)).
-        #[cfg(target_env = "gnu")]
-        unsafe {
-            libc::malloc_trim(0);
-        }
+        heap::return_free_memory();
     }
 }
 
