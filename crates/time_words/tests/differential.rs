@@ -141,17 +141,33 @@ fn ours(start: &str, end: &str, now_s: i64, zone: &CivilZone) -> String {
     }
 }
 
-/// Whether clocks on the wall show the same for both: which of the two hours at the end of summer
-/// time `mktime` takes depends on what it has converted before.
+/// Hours and minutes that a time of these tests takes from a day, at most: in seconds.
+const OFFSET_S_MAX: i64 = 4 * 86_400;
+
+/// Whether the times differ only by which of the two hours at the end of summer time was taken: that
+/// depends on what `mktime` has converted before.  Hours and minutes are subtracted afterwards, so the
+/// times may lie days beside that hour.
 fn are_of_an_hour_that_is_twice(theirs: &str, ours: &str, zone: &str) -> bool {
     let zone = jiff::tz::TimeZone::get(zone).expect("a zone");
-    let shown = |times: &str| -> Option<Vec<jiff::civil::DateTime>> {
-        let seconds = times.split(' ').map(|word| word.parse().ok());
-        seconds
-            .map(|one| Some(zone.to_datetime(jiff::Timestamp::from_second(one?).ok()?)))
-            .collect()
+    let seconds = |times: &str| -> Option<Vec<i64>> {
+        times.split(' ').map(|word| word.parse().ok()).collect()
     };
-    shown(theirs).is_some_and(|theirs| Some(theirs) == shown(ours))
+    let is_beside = |theirs: i64, ours: i64| {
+        let from = jiff::Timestamp::from_second(ours.min(theirs) - OFFSET_S_MAX);
+        let shifts = zone
+            .following(from.expect("a time of this century"))
+            .take_while(|change| change.timestamp().as_second() <= ours.max(theirs) + OFFSET_S_MAX);
+        shifts.into_iter().any(|change| {
+            let before = change.timestamp() - jiff::SignedDuration::from_secs(1);
+            let shift = zone.to_offset(before).seconds() - change.offset().seconds();
+            shift > 0 && (theirs - ours).abs() == i64::from(shift)
+        })
+    };
+    let (Some(theirs), Some(ours)) = (seconds(theirs), seconds(ours)) else { return false };
+    // A time that is counted from the other one differs as that does.
+    let differ: Vec<(i64, i64)> = theirs.into_iter().zip(ours).filter(|(a, b)| a != b).collect();
+    differ.iter().all(|(theirs, ours)| theirs - ours == differ[0].0 - differ[0].1)
+        && differ.iter().any(|(theirs, ours)| is_beside(*theirs, *ours))
 }
 
 #[test]
