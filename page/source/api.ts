@@ -117,7 +117,8 @@ export interface Moment {
 
 export interface HeaviestRow {
   name: string;
-  value: number;
+  /** None where of all of them only the end is known. */
+  value: number | null;
   share: number | null;
   processes: number | null;
   ended: number | null;

@@ -24,7 +24,8 @@ pub fn heaviest_lines(recordings: &Recordings, host: &str, what: &str, at_ms: i6
     let metas = (0..).map_while(|file| recordings.meta(file));
     let meta = metas.filter(|meta| meta.host() == host).last().unwrap_or(&unknown);
     let text = |bytes: Option<&[u8]>| shown(&String::from_utf8_lossy(bytes.unwrap_or(b"-")));
-    let lines = ranking.lines.iter().take(COUNT).map(|line| {
+    let known = ranking.lines.iter().filter(|line| !line.is_unknown());
+    let lines = known.take(COUNT).map(|line| {
         let value = view::to_base(ranking.field.unit, line.mean, meta);
         let amount = match what {
             "cpu" => format!("{} %", short(value * 100.0)),

@@ -90,12 +90,23 @@ pub struct Ranked {
     pub instances: usize,
     /// How many processes of that name ended.
     pub ended: usize,
+    /// How many of the instances no reading has an amount of: processes that ended, of which only that
+    /// is known.  They add nothing to the total.
+    pub unknown: usize,
     /// How much a counter grew; of a gauge, the sum of all levels that were read.
     pub total: f64,
     /// The rate a second of a counter, or the level of a gauge, as the mean over the period.
     pub mean: f64,
     /// The share of the total of all, from 0 to 1.
     pub share: f64,
+}
+
+impl Ranked {
+    /// Whether nothing is known of the amount, so that a total of 0 says nothing.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        self.unknown == self.instances
+    }
 }
 
 /// A source, the fields that are added up, and those that are taken if these have no values.
@@ -155,9 +166,12 @@ impl Recordings {
         let mut sums = self.sums(query, source, &fields, text)?;
         let mut cost = sums.totals.cost;
         if sums.instances().next().is_none() && !otherwise.is_empty() {
-            fields = otherwise;
-            sums = self.sums(query, source, &fields, text)?;
-            cost.add(&sums.totals.cost);
+            let others = self.sums(query, source, &otherwise, text)?;
+            cost.add(&others.totals.cost);
+            // Without any readings, processes that ended may have the first ones.
+            if others.instances().next().is_some() {
+                (fields, sums) = (otherwise, others);
+            }
         }
         let ends = match is_of_processes {
             true => Ends::of(self, query, &fields, text, &mut cost)?,
@@ -265,6 +279,7 @@ struct Line {
     command: Option<Vec<u8>>,
     instances: usize,
     ended: usize,
+    unknown: usize,
     total: i128,
 }
 
@@ -296,10 +311,12 @@ impl Lines {
         for ended in ends.sums.instances().filter(|ended| is_unread(ended) && !ends.was_gone(ended))
         {
             let used = (0..ends.places.len()).filter_map(|field| ends.used(&ended, field));
+            let used: Option<i128> = used.reduce(|one, other| one + other);
             let line = self.line(&ended);
             line.instances += 1;
             line.ended += 1;
-            line.total += used.sum::<i128>().max(0);
+            line.unknown += usize::from(used.is_none());
+            line.total += used.unwrap_or(0).max(0);
         }
     }
 
@@ -317,6 +334,7 @@ impl Lines {
             command: line.command,
             instances: line.instances,
             ended: line.ended,
+            unknown: line.unknown,
             total: line.total as f64,
             mean: line.total as f64 / over,
             share: if total > 0 { line.total as f64 / total as f64 } else { 0.0 },

@@ -1,7 +1,7 @@
 //! Rankings of processes are what each reading and each end gives, and what is read for them does not
 //! grow with the period.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
@@ -28,6 +28,8 @@ static DEFS: LazyLock<Vec<Arc<SourceDef>>> = LazyLock::new(|| {
             Field::gauge("resident", Unit::Kibibytes, "Resident memory"),
             Field::counter("read_bytes", Unit::Bytes, "Bytes read"),
             Field::counter("write_bytes", Unit::Bytes, "Bytes written"),
+            Field::counter("user_time", Unit::Ticks, "User time"),
+            Field::counter("system_time", Unit::Ticks, "System time"),
         ]
         .into(),
         ..SourceDef::EMPTY
@@ -42,6 +44,8 @@ static DEFS: LazyLock<Vec<Arc<SourceDef>>> = LazyLock::new(|| {
             Field::gauge("run_time", Unit::Nanoseconds, "CPU time"),
             Field::gauge("read_bytes", Unit::Bytes, "Bytes read"),
             Field::gauge("write_bytes", Unit::Bytes, "Bytes written"),
+            Field::gauge("user_time", Unit::Nanoseconds, "User time"),
+            Field::gauge("system_time", Unit::Nanoseconds, "System time"),
         ]
         .into(),
         ..SourceDef::EMPTY
@@ -187,8 +191,9 @@ fn fill(snapshot: &mut Snapshot, tick: &Tick) {
             row.set_text(0, &process.command);
             let (resident, io) = (process.resident, [process.read_bytes, process.write_bytes]);
             let numbers = match index {
-                0 => [process.run_time, resident, io[0], io[1]].to_vec(),
-                _ => [1, process.end_ns, process.run_time, io[0], io[1]].to_vec(),
+                // Less exact, and in other units than those of an end.
+                0 => [process.run_time, resident, io[0], io[1], 3, 4].to_vec(),
+                _ => [1, process.end_ns, process.run_time, io[0], io[1], 5, 6].to_vec(),
             };
             for (field, number) in (1..).zip(numbers) {
                 row.set(field, number);
@@ -197,8 +202,8 @@ fn fill(snapshot: &mut Snapshot, tick: &Tick) {
     }
 }
 
-/// How many, how many ended, how much.
-type Line = (usize, usize, i128);
+/// How many, how many ended, how many of which no amount is known, how much.
+type Line = (usize, usize, usize, i128);
 
 /// What a period has, by name or command, from each tick; and the time between its readings.
 fn expected(ticks: &[Tick], query: &RankingQuery<'_>) -> (BTreeMap<Vec<u8>, Line>, u64) {
@@ -245,6 +250,7 @@ fn expected(ticks: &[Tick], query: &RankingQuery<'_>) -> (BTreeMap<Vec<u8>, Line
         }
     }
     let mut lines: BTreeMap<Vec<u8>, Line> = BTreeMap::new();
+    let mut unknown: BTreeSet<&[u8]> = BTreeSet::new();
     let ends: Vec<&Process> =
         ticks.iter().filter(|tick| in_period(tick)).flat_map(|tick| &tick.exits).collect();
     for ended in &ends {
@@ -254,6 +260,10 @@ fn expected(ticks: &[Tick], query: &RankingQuery<'_>) -> (BTreeMap<Vec<u8>, Line
         if is_early && in_base.is_none() && !is_read {
             continue;
         }
+        // An end says nothing of levels.
+        if is_gauge && !is_read {
+            unknown.insert(&ended.name);
+        }
         let begun = in_base.map_or(0, |process| process.amount(query.what));
         let used = if is_gauge { 0 } else { i128::from(ended.amount(query.what) - begun) };
         let known = read.entry(&ended.name).or_insert((0, ended));
@@ -262,7 +272,11 @@ fn expected(ticks: &[Tick], query: &RankingQuery<'_>) -> (BTreeMap<Vec<u8>, Line
     for (name, (amount, process)) in &read {
         let has_ended = ends.iter().any(|ended| ended.name == *name);
         let line = lines.entry(key(process)).or_default();
-        *line = (line.0 + 1, line.1 + usize::from(has_ended), line.2 + amount);
+        let is_unknown = unknown.contains(name);
+        line.0 += 1;
+        line.1 += usize::from(has_ended);
+        line.2 += usize::from(is_unknown);
+        line.3 += amount;
     }
     (lines, covered_ns)
 }
@@ -277,7 +291,10 @@ fn compare(recordings: &Recordings, ticks: &[Tick], query: &RankingQuery<'_>) ->
     let found: BTreeMap<Vec<u8>, Line> = ranking
         .lines
         .iter()
-        .map(|line| (line.name.clone().unwrap(), (line.instances, line.ended, line.total as i128)))
+        .map(|line| {
+            let amounts = (line.instances, line.ended, line.unknown, line.total as i128);
+            (line.name.clone().unwrap(), amounts)
+        })
         .collect();
     assert_eq!(found, expected, "{query:?}");
     assert!(ranking.lines.is_sorted_by(|one, next| one.total >= next.total));

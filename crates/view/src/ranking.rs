@@ -46,6 +46,8 @@ pub struct RankingLine {
     pub name: Option<String>,
     /// The command of a process.
     pub command: Option<String>,
+    /// Whether the next three say nothing: they are shown as missing.
+    pub is_unknown: bool,
     /// The total or the mean.
     pub value: f64,
     /// The rate a second, or the mean.
@@ -56,6 +58,13 @@ pub struct RankingLine {
     pub instances: usize,
     /// How many of that name ended.
     pub ended: usize,
+}
+
+impl RankingLine {
+    /// Value, mean and share; `None` where they are not known.
+    fn numbers(&self) -> [Option<f64>; 3] {
+        [self.value, self.mean, self.share].map(|number| (!self.is_unknown).then_some(number))
+    }
 }
 
 /// Writes a table; `is_first`: none was written before it.
@@ -101,12 +110,13 @@ fn write_text(table: &RankingTable, is_first: bool, out: &mut dyn Write) -> io::
     for line in &table.lines {
         let name = line.name.as_deref().unwrap_or("-");
         let command = line.command.as_ref().map(|command| format!(" {command}"));
+        let known = |text: String| if line.is_unknown { "-".to_owned() } else { text };
         columns(
             out,
             [
-                short(line.value),
-                short(line.mean),
-                format!("{:.1}%", line.share * 100.0),
+                known(short(line.value)),
+                known(short(line.mean)),
+                known(format!("{:.1}%", line.share * 100.0)),
                 line.instances.to_string(),
                 line.ended.to_string(),
                 format!("{name}{}", command.unwrap_or_default()),
@@ -133,8 +143,11 @@ fn write_csv(table: &RankingTable, is_first: bool, out: &mut dyn Write) -> io::R
             text.push(b',');
         }
         let ended = if table.has_ends { line.ended.to_string() } else { String::new() };
-        let RankingLine { value, mean, share, instances, .. } = line;
-        writeln!(text, "{value},{mean},{share},{instances},{ended}")?;
+        for number in line.numbers() {
+            number.map_or(Ok(()), |number| write!(text, "{number}"))?;
+            text.push(b',');
+        }
+        writeln!(text, "{},{ended}", line.instances)?;
         out.write_all(&text)?;
     }
     Ok(())
@@ -143,15 +156,16 @@ fn write_csv(table: &RankingTable, is_first: bool, out: &mut dyn Write) -> io::R
 fn write_json(table: &RankingTable, out: &mut dyn Write) -> io::Result<()> {
     let [from, thru] = [table.period_ns.0, table.period_ns.1].map(time_text);
     for line in &table.lines {
+        let [value, mean, share] = line.numbers();
         let mut object = json!({
             "from": from,
             "thru": thru,
             "host": table.host,
             "what": table.what,
             "by": table.by,
-            "value": line.value,
-            "mean": line.mean,
-            "share": line.share,
+            "value": value,
+            "mean": mean,
+            "share": share,
             "instances": line.instances,
         });
         for (key, text) in [("name", &line.name), ("command", &line.command)] {

@@ -125,8 +125,8 @@ fn row(heavy: &Heavy, is_process: bool) -> Value {
         "name": name,
         "command": command,
         "pid": pid,
-        "value": number(Some(heavy.value)),
-        "share": number(Some(line.share)),
+        "value": number((!line.is_unknown()).then_some(heavy.value)),
+        "share": number((!line.is_unknown()).then_some(line.share)),
         "processes": line.instances,
         "ended": line.ended,
     })

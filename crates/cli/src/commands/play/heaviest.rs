@@ -97,18 +97,18 @@ fn table(
 
 fn line(query: &RankingQuery<'_>, ranking: &Ranking, ranked: &Ranked, meta: &Meta) -> RankingLine {
     let base = |value: f64| view::to_base(ranking.field.unit, value, meta);
-    let name = ranked.name.as_deref();
-    let name = name.and_then(|name| match query.by {
+    let name = ranked.name.as_deref().and_then(|name| match query.by {
         Some(_) => Some(escape(name)),
         // A process without its start time.
         None if ranking.is_of_processes => view::instance_parts(name).next(),
         None => Some(view::instance_parts(name).collect::<Vec<_>>().join(":")),
     });
-    let is_counter = ranking.field.kind == Kind::Counter;
+    let has_total = ranking.field.kind == Kind::Counter;
     RankingLine {
         name,
         command: ranked.command.as_deref().map(escape),
-        value: base(if is_counter { ranked.total } else { ranked.mean }),
+        is_unknown: ranked.is_unknown(),
+        value: base(if has_total { ranked.total } else { ranked.mean }),
         mean: base(ranked.mean),
         share: ranked.share,
         instances: ranked.instances,
