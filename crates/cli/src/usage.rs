@@ -4,6 +4,7 @@
 //! clap explains over several lines.  Scripts and logs need one, in the form of whit's other
 //! errors.
 
+use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// The sentence for a command line that cannot be understood; `None` when the "error" is help or
@@ -13,23 +14,18 @@ pub(crate) fn explain(error: &clap::Error, arguments: &[String]) -> Option<Strin
     if let DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand = error.kind() {
         return None;
     }
-    let verb = verb_of(arguments);
-    if let Some(refusal) = refusal(error, verb) {
+    let whit = crate::Arguments::command();
+    let mut command = &whit;
+    let verbs = arguments.iter().skip(1).map_while(|word| {
+        command = command.find_subcommand(word)?;
+        Some(command.get_name())
+    });
+    let verbs: Vec<&str> = verbs.collect();
+    if let Some(refusal) = refusal(error, verbs.first().copied()) {
         return Some(refusal);
     }
-    let help = match verb {
-        Some(verb) => format!("whit {verb} --help"),
-        None => "whit --help".to_owned(),
-    };
-    Some(format!("{}; see {help}", in_one_line(&error.to_string())))
-}
-
-/// The verb of a command line.
-fn verb_of(arguments: &[String]) -> Option<&str> {
-    let verb = arguments.get(1)?.as_str();
-    ["record", "play", "top", "trace", "doctor", "bench", "link", "run", "rrd", "rrdcached", "log"]
-        .contains(&verb)
-        .then_some(verb)
+    let help: String = verbs.iter().flat_map(|verb| [verb, " "]).collect();
+    Some(format!("{}; see whit {help}--help", in_one_line(&error.to_string())))
 }
 
 /// Why whit does not have this switch, if the error is about one of another program.
@@ -67,8 +63,6 @@ pub(crate) fn in_one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     fn said(line: &str) -> String {
@@ -179,7 +173,9 @@ mod tests {
             ("whit record -c x", "invalid value 'x' for '--count <N>'"),
             ("whit play --csv --json", "cannot be used with"),
             ("whit nonsense", "unrecognized subcommand 'nonsense'"),
-            ("whit doctor -n 0", "invalid value '0'"),
+            ("whit doctor -n 0", "; see whit doctor --help"),
+            ("whit log query --nonsense", "; see whit log query --help"),
+            ("whit poll --nonsense", "; see whit poll --help"),
         ] {
             let text = said(line);
             assert!(text.contains(part) && text.contains("; see whit"), "{text}");

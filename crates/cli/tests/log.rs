@@ -112,6 +112,10 @@ fn forms_colors_and_zones() {
         );
         assert!(document.trim_end().ends_with("</Log>"), "{verb}: {document}");
         assert!(run(verb, "--format csv").starts_with("time,level,"), "{verb}");
+        for form in ["json", "csv"] {
+            let (short, long) = (format!("--{form}"), format!("--format {form}"));
+            assert_eq!(run(verb, &short), run(verb, &long), "{verb}");
+        }
         assert!(run(verb, "--format syslog").starts_with("<14>1 "), "{verb}");
         assert!(run(verb, "--color always").contains("\x1b[31m"), "{verb}");
         assert!(!run(verb, "--color auto").contains('\x1b'), "{verb}");
@@ -125,6 +129,8 @@ fn forms_colors_and_zones() {
     assert!(plain.contains("\x1b[31m"), "{plain}");
     assert!(!here.join("rings").read_dir().unwrap().all(|one| one.is_err()));
     assert_eq!(run("recover", "--utc --color always --format text"), plain);
+    assert!(run("recover", "--json").starts_with(head));
+    assert!(run("recover", "--csv").starts_with("time,level,"));
     assert!(run("recover", "--format json --remove").starts_with(head));
     let left = here.join("rings").read_dir().unwrap();
     let left: Vec<PathBuf> = left.map(|one| one.unwrap().path()).collect();

@@ -33,7 +33,7 @@ pub(crate) struct FilterArguments {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
     /// Records before this time
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(long, visible_alias = "thru", value_name = "TIME", allow_hyphen_values = true)]
     until: Option<String>,
     /// Records with this name and value in their context or their own data, such as Antenna=DV01 or
     /// Audience=Operator; `*` in the value stands for any text (may be repeated: all of them)
@@ -60,6 +60,12 @@ pub(crate) struct FormatArguments {
     #[arg(short = 'f', long, value_name = "FORM", default_value = "text",
         value_parser = ["text", "json", "csv", "acs", "syslog"])]
     format: String,
+    /// As --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// As --format csv
+    #[arg(long, conflicts_with_all = ["format", "json"])]
+    csv: bool,
     /// Colours of levels in text: on a terminal, always or never
     #[arg(long, value_name = "WHEN", default_value = "auto",
         value_parser = ["auto", "always", "never"])]
@@ -139,7 +145,12 @@ impl FormatArguments {
             true => CsvFormulas::Quote,
             false => CsvFormulas::Keep,
         };
-        log_format::format_named(&self.format, FormatOptions { has_colors, zone, formulas })
+        let name = match (self.json, self.csv) {
+            (true, _) => "json",
+            (_, true) => "csv",
+            _ => &self.format,
+        };
+        log_format::format_named(name, FormatOptions { has_colors, zone, formulas })
             .unwrap_or_else(|| Box::new(TextFormat::new(has_colors, zone)))
     }
 }

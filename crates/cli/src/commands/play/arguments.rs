@@ -55,7 +55,13 @@ pub(crate) struct PlayArguments {
     pub(crate) from: Option<String>,
 
     /// End here
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "What to play")]
+    #[arg(
+        long,
+        visible_alias = "until",
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "What to play"
+    )]
     pub(crate) thru: Option<String>,
 
     /// Seconds to add to all times
