@@ -161,7 +161,7 @@ pub fn seeds(name: &str, payloads: &[u8]) -> Vec<Vec<u8>> {
         "poll_table" => {
             let owners: String = (0..1024).map(|slot| ["a", "b", "."][slot % 3]).collect();
             vec![text(&format!(
-                r#"{{"version":1,"owners":"{owners}","pollers":[{{"name":"east","session":"17f0","beat":7,"lease_ms":150000,"targets":"9a"}},{{"name":"west","session":"1","beat":0,"lease_ms":1,"targets":"9a"}}]}}"#
+                r#"{{"version":1,"silent":["north"],"owners":"{owners}","pollers":[{{"name":"east","session":"17f0","beat":7,"lease_ms":150000,"targets":"9a"}},{{"name":"west","session":"1","beat":0,"lease_ms":1,"targets":"9a"}}]}}"#
             ))]
         }
         "top_columns" => vec![text("# Columns of whit top, in order.\ncolumns = pid user cpu\n")],

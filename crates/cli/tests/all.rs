@@ -41,6 +41,7 @@ mod poll_record;
 mod poll_share;
 mod process_sums;
 mod processes;
+mod real_ssh;
 mod record;
 mod record_hosts;
 mod record_then_play;

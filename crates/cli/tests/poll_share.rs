@@ -4,10 +4,12 @@
 //! may never be is that two write a database at once, which the database itself refuses: the later
 //! write is not later than the last.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use service_account::{SharedPollers, pollers_beside};
 use snmp_simulator::AgentThread;
 use testkit::{Authority, NatsServer, Running, wait_until};
 
@@ -74,6 +76,19 @@ impl Poller<'_> {
     }
 }
 
+impl Poller<'_> {
+    /// What it says of all pollers in the file beside its recordings.
+    fn account(&self) -> SharedPollers {
+        let folder = self.site.path(&format!("{}-recordings", self.name));
+        pollers_beside(&folder).pop().unwrap_or_default()
+    }
+
+    /// Records its rounds, too.
+    fn recording(site: &Site, name: &str) -> String {
+        format!("-f{}/", site.path(&format!("{name}-recordings")).display())
+    }
+}
+
 /// Waits until these have all devices among them, and each has some.
 fn wait_until_all_are_polled(what: &str, pollers: &[&Poller<'_>]) {
     wait_until(what, || {
@@ -98,25 +113,59 @@ fn pollers_share_devices_and_take_over_those_of_the_dead() {
     let Some(mut server) = NatsServer::start(None) else { return };
     let site = Site::new();
     let address = format!("--share=nats://{}/whit", server.address());
-    let poller = |name: &str| site.poller(name, &[&address]);
+    let poller = |name: &str| site.poller(name, &[&address, &Poller::recording(&site, name)]);
     let [mut a, b, c] = ["a", "b", "c"].map(poller);
     wait_until_all_are_polled("three share all devices", &[&a, &b, &c]);
+    // Each knows of all whose every device is.
+    let all: Vec<&str> = vec!["a", "b", "c"];
+    wait_until("all know all", || {
+        [&a, &b, &c].iter().all(|one| {
+            let counts = one.account();
+            let counts = counts.counts();
+            let is_whole = counts.values().sum::<usize>() == DEVICES as usize;
+            counts.keys().eq(&all) && is_whole && counts.values().all(|count| *count > 0)
+        })
+    });
+    let of_c: BTreeSet<String> = {
+        let devices = a.account().devices.into_iter();
+        devices.filter(|(_, owner)| owner.poller == "c").map(|(device, _)| device).collect()
+    };
     wait_until_asked("all are asked by three", &[&a, &b, &c]);
     let log = c.log();
     c.running.kill();
     wait_until_all_are_polled("two take over", &[&a, &b]);
     wait_until_asked("all are asked by two", &[&a, &b]);
     assert!([&a, &b].iter().any(|one| one.log().contains("the poller c is silent")), "{}", a.log());
+    // What was of c has gone to both, who know that c is silent.
+    wait_until("both know that c is silent", || {
+        [&a, &b].iter().all(|one| {
+            let known = one.account();
+            let owners = known.devices.values().map(|owner| owner.poller.as_str());
+            known.silent.contains_key("c") && owners.collect::<BTreeSet<_>>() == ["a", "b"].into()
+        })
+    });
+    let known = b.account();
+    let taken = ["a", "b"].map(|name| known.taken_over(name).get("c").map_or(0, |taken| taken.0));
+    assert!(taken.iter().sum::<usize>() >= of_c.len(), "{taken:?} {of_c:?} {known:?}");
+    assert!(of_c.iter().all(|device| known.devices[device].from.is_some()), "{known:?}");
     // Without the bucket nobody knows who polls, so nobody does; and then all go on.
     server.signal(libc::SIGSTOP);
     wait_until("nobody polls", || [&a, &b].iter().all(|one| one.count() == Some(0)));
     assert!([&a, &b].iter().all(|one| one.log().contains("cannot be used")), "{}", a.log());
+    wait_until("both say since when", || {
+        [&a, &b].iter().all(|one| one.account().unusable.is_some())
+    });
     server.signal(libc::SIGCONT);
     wait_until_all_are_polled("both go on", &[&a, &b]);
     wait_until_asked("all are asked again", &[&a, &b]);
     // Who ends gives its devices away at once.
     a.running.signal(libc::SIGTERM);
     assert!(a.running.ended().success(), "{}", a.log());
+    assert_eq!(
+        a.account(),
+        SharedPollers::default(),
+        "who has given its devices away knows nothing"
+    );
     wait_until_all_are_polled("one has all", &[&b]);
     wait_until_asked("all are asked by one", &[&b]);
     for log in [a.log(), b.log(), log] {

@@ -12,7 +12,7 @@ mod connections;
 mod everywhere;
 mod hostgroups;
 mod logins;
-mod sshd;
+pub(crate) mod sshd;
 pub(crate) mod world;
 
 use std::fs;

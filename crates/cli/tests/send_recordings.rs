@@ -36,6 +36,7 @@ impl Machines {
         let mut central = whit();
         central.args(["log", "central", "--ack", ack, "-l"]).arg(self.path("socket"));
         central.arg("--store").arg(self.path("store")).arg("--recordings").arg(self.path("taken"));
+        central.arg("--recordings-keep=90d");
         Running::start(central.arg("--secret-file").arg(self.path("secret")))
     }
 

@@ -16,6 +16,7 @@ mod marks;
 mod newcomers;
 mod peer;
 mod recordings;
+mod recordings_kept;
 mod shared;
 mod writers;
 
@@ -33,12 +34,15 @@ pub use limits::AdmissionLimits;
 
 use connection::ServerListener;
 use log_protocol::auth;
+use log_protocol::clock;
 use log_protocol::frame::{FrameKind, Head};
 use log_protocol::handshake::send;
 use log_store::{OwnLog, WordIndexer};
 use log_store::{Recovery, Retention, Store};
 use newcomers::Newcomers;
+use recorder::Keep;
 use recordings::RecordingFolder;
+use sample::{AgeClock, Moment};
 use shared::Shared;
 
 /// How a central server works.
@@ -68,14 +72,16 @@ pub struct RecordingsKept {
     pub folder: PathBuf,
     /// Whether samples are on the disk when they are acknowledged, or only written.
     pub syncs: bool,
+    /// What is kept of each host; without it everything.
+    pub keep: Option<Keep>,
 }
 
 impl RecordingsKept {
     /// In a folder; on the disk when they are acknowledged if `--ack` says `disk`.  Before they are written
     /// there is nothing that could be acknowledged.
     #[must_use]
-    pub fn new(folder: PathBuf, ack: &str) -> Self {
-        RecordingsKept { folder, syncs: ack == "disk" }
+    pub fn new(folder: PathBuf, ack: &str, keep: Option<Keep>) -> Self {
+        RecordingsKept { folder, syncs: ack == "disk", keep }
     }
 }
 
@@ -119,6 +125,10 @@ impl Central {
         threads.push(name("commit").spawn(move || committer::run(&committing, store))?);
         let indexing = shared.clone();
         threads.push(name("words").spawn(move || index_words(&indexing))?);
+        if let Some(keep) = shared.settings.recordings.as_ref().and_then(|kept| kept.keep) {
+            let keeping = shared.clone();
+            threads.push(name("keep").spawn(move || keep_recordings(&keeping, keep))?);
+        }
         for listener in listeners {
             let shared = shared.clone();
             threads.push(name("accept").spawn(move || accept(&listener, &shared))?);
@@ -165,6 +175,24 @@ fn index_words(shared: &Shared) {
         if !shared.is_stopping() {
             std::thread::park_timeout(wait);
         }
+    }
+}
+
+/// Deletes recordings of other hosts that are kept no longer, until the server stops.
+fn keep_recordings(shared: &Shared, keep: Keep) {
+    let Some(folder) = &shared.recordings else { return };
+    let moment = || Moment {
+        monotonic_ns: clock::since_boot_ns(),
+        realtime_ns: i64::try_from(clock::now_ns()).unwrap_or(i64::MAX),
+    };
+    let mut ages = AgeClock::start(recordings_kept::newest_ns(folder), moment());
+    let mut said = Vec::new();
+    while !shared.is_stopping() {
+        let latest = recordings_kept::purge(folder, keep, ages.look(moment()));
+        // What stays so is said once.
+        latest.iter().filter(|text| !said.contains(*text)).for_each(|text| shared.say(text));
+        said = latest;
+        std::thread::park_timeout(recordings_kept::LOOK_WAIT);
     }
 }
 

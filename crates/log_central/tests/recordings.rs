@@ -15,8 +15,10 @@ use log_protocol::frame::{self, FrameKind, Head};
 use log_protocol::handshake::{FrameReader, Hello, PeerRole, greet_server, send};
 use log_protocol::parts::send_parts;
 use log_store::{Retention, Store, StoreSettings};
+use recorder::Keep;
 use recording::{ReadOutcome, Reader, SampleEncoder};
 use sample::{Cadence, Field, Meta, Snapshot, SourceDef, State, Unit};
+use send::{CursorFile, RecordingCursor};
 
 use crate::common::PATIENCE;
 
@@ -49,13 +51,20 @@ struct Served {
 }
 
 fn serve_in(folder: tempfile::TempDir, takes: bool) -> Served {
+    serve_keeping(folder, takes, None)
+}
+
+fn serve_keeping(folder: tempfile::TempDir, takes: bool, keep: Option<Keep>) -> Served {
     let (store, recovery) =
         Store::open(&folder.path().join("store"), StoreSettings::default(), [7; 16]).unwrap();
     let listener = Address::Unix(folder.path().join("socket")).listen(None).unwrap();
     let settings = CentralSettings {
         acks_on_receipt: false,
-        recordings: takes
-            .then(|| RecordingsKept { folder: folder.path().join("taken"), syncs: false }),
+        recordings: takes.then(|| RecordingsKept {
+            folder: folder.path().join("taken"),
+            syncs: false,
+            keep,
+        }),
         secret: Some(b"secret".to_vec()),
         delay: Duration::from_millis(2),
         retention: Retention::default(),
@@ -267,4 +276,110 @@ fn what_is_damaged_or_too_much_is_refused_and_the_server_goes_on() {
     let without = serve_in(tempfile::tempdir().unwrap(), false);
     refused(Client::new(&without, 1).begin(5, "web", "web.whit"), "takes no recordings");
     without.central.stop();
+}
+
+/// Sends a recording of two samples, whole or without its end, that was written so many hours ago.
+fn sent(served: &Served, (id, host): (u64, &str), is_ended: bool, hours: u64) {
+    let name = format!("{host}-{id}.whit");
+    let mut client = Client::new(served, 1);
+    assert_eq!(client.begin(id, host, &name), Ok(0));
+    assert_eq!(client.samples(id, (0, 2)), Ok(2));
+    if is_ended {
+        assert_eq!(client.ask(FrameKind::RecordingEnd, id, (0, 0), &[]), Ok(2));
+    }
+    let path = served.folder.path().join("taken").join(name);
+    written_before(&path, hours);
+}
+
+fn written_before(path: &Path, hours: u64) {
+    let then = std::time::SystemTime::now() - Duration::from_secs(hours * 3600);
+    std::fs::File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
+}
+
+#[test]
+fn old_recordings_of_other_hosts_go_when_nobody_waits_for_them() {
+    let served = Served::new();
+    let taken = served.folder.path().join("taken");
+    let mut meta = Meta::new();
+    meta.set("host", "own");
+    drop(recording::Writer::create(&taken.join("own-1.whit"), &meta, &defs(), Default::default()));
+    for (id, hours) in [(1, 300), (2, 200), (3, 3), (4, 0)] {
+        sent(&served, (id, "web"), true, hours);
+    }
+    sent(&served, (5, "db"), false, 90);
+    sent(&served, (6, "db"), true, 80);
+    // An engine to which the folder is sent: it has all of all but one.
+    let (file, mut cursor) = CursorFile::open(&taken, "engine").unwrap();
+    let mut engine_has = |ids: &[u64]| {
+        for id in ids {
+            let known = RecordingCursor { is_done: true, ..RecordingCursor::default() };
+            cursor.recordings.insert(*id, known);
+        }
+        file.write(&cursor).unwrap();
+    };
+    engine_has(&[1, 3, 4, 5, 6]);
+    let again = |served: Served, keep: Keep| {
+        served.central.stop();
+        // What a server that ends has written was written just now.
+        let old = [("own-1", 900), ("web-1", 300), ("web-2", 200), ("db-5", 90), ("db-6", 80)];
+        for (name, hours) in old {
+            let path = served.folder.path().join(format!("taken/{name}.whit"));
+            if path.exists() {
+                written_before(&path, hours);
+            }
+        }
+        serve_keeping(served.folder, true, Some(keep))
+    };
+    let left = |served: &Served, wanted: &[&str]| {
+        testkit::wait_until("what is old goes", || {
+            let names = served.names().into_iter().filter(|name| name.ends_with(".whit"));
+            names.collect::<Vec<_>>() == wanted
+        });
+    };
+    let says = |served: &Served, part: &str| {
+        testkit::wait_until("that is said", || {
+            served.central.take_messages().iter().any(|text| text.contains(part))
+        });
+    };
+    // By age: the newest of each host stays, what nobody sent, and what the engine waits for.
+    let days = Keep::parse("3d").unwrap();
+    let served = again(served, days);
+    left(&served, &["db-6.whit", "own-1.whit", "web-2.whit", "web-3.whit", "web-4.whit"]);
+    says(
+        &served,
+        "1 recordings of other hosts are older or larger than is kept, but the engine engine",
+    );
+    engine_has(&[2]);
+    let served = again(served, days);
+    left(&served, &["db-6.whit", "own-1.whit", "web-3.whit", "web-4.whit"]);
+    // By size: what its sender may go on with stays.
+    sent(&served, (7, "db"), true, 0);
+    sent(&served, (8, "web"), false, 1);
+    sent(&served, (9, "web"), true, 0);
+    engine_has(&[7, 8, 9]);
+    let served = again(served, Keep { age_ns: None, size_bytes: Some(1) });
+    left(&served, &["db-7.whit", "own-1.whit", "web-8.whit", "web-9.whit"]);
+    // With a cursor that cannot be read nothing goes.
+    std::fs::write(taken.join(".send-other.json"), "{").unwrap();
+    let served = again(served, days);
+    says(&served, "are not deleted");
+    served.central.stop();
+}
+
+#[test]
+fn a_sender_has_so_many_hosts_and_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("taken")).unwrap();
+    let number = "01".repeat(16);
+    let lines: String = (0..4096).map(|host| format!("{number} h{host}\n")).collect();
+    std::fs::write(folder.path().join("taken/.senders"), lines).unwrap();
+    let served = serve_in(folder, true);
+    assert_eq!(Client::new(&served, 1).begin(1, "h7", "h7.whit"), Ok(0));
+    let why = Client::new(&served, 1).begin(2, "more", "more.whit").unwrap_err();
+    assert!(why.contains("one host too many") && why.contains(".senders"), "{why}");
+    assert_eq!(Client::new(&served, 2).begin(2, "more", "more.whit"), Ok(0));
+    testkit::wait_until("the server says it, too", || {
+        served.central.take_messages().iter().any(|text| text.contains("one host too many"))
+    });
+    served.central.stop();
 }

@@ -36,7 +36,12 @@ pub enum RemoteHostsError {
 pub(crate) struct Hosts {
     logins: Vec<Login>,
     connection: Connection,
+    /// Whether there is a terminal that ssh may put questions to.
+    may_ask: bool,
 }
+
+/// With it ssh notices within a minute that a host has gone without a word: else it would wait for hours.
+const ALIVE: &[u8] = b"-oServerAliveInterval=15";
 
 impl Hosts {
     /// Those of a text; `ssh` logs in (`ssh` if there is none).
@@ -50,28 +55,36 @@ impl Hosts {
         if logins.is_empty() {
             return Err(RemoteHostsError::None(hosts.to_owned()));
         }
-        let mut connection = Connection::default();
+        let program = vec![b"ssh".to_vec(), ALIVE.to_vec()];
+        let mut connection = Connection { program, control: None };
         let ssh = ssh.map(|ssh| ssh.split_whitespace().map(|word| word.as_bytes().to_vec()));
         let ssh = ssh.map(Iterator::collect::<Vec<_>>).filter(|words| !words.is_empty());
         if let Some(program) = ssh {
             connection.program = program;
         }
-        Ok(Hosts { logins, connection })
+        let may_ask = std::fs::File::open("/dev/tty").is_ok();
+        Ok(Hosts { logins, connection, may_ask })
+    }
+
+    /// Whether ssh may put questions to a terminal.
+    pub(crate) fn may_ask(&self) -> bool {
+        self.may_ask
     }
 
     /// The same, but ssh asks no questions: those of passwords and unknown keys would go to the terminal, on
     /// which something else is.  A program that `--ssh` named is left as it is.
     pub(crate) fn without_questions(mut self) -> Self {
-        if self.connection == Connection::default() {
+        if self.connection.program.last().is_some_and(|word| word == ALIVE) {
             self.connection.program.push(b"-oBatchMode=yes".to_vec());
         }
+        self.may_ask = false;
         self
     }
 
     /// One of them alone, whose number is then 0.
     pub(crate) fn only(&self, number: usize) -> Self {
         let logins = self.logins.get(number).cloned().into_iter().collect();
-        Hosts { logins, connection: self.connection.clone() }
+        Hosts { logins, connection: self.connection.clone(), may_ask: self.may_ask }
     }
 
     /// Their names, as they were given; their places are their numbers.
@@ -103,6 +116,8 @@ impl Hosts {
         let shown = layout::text::escape(program.as_bytes()).to_string();
         let mut command = Command::new(program);
         command.args(words);
+        // Signals that whit waits for are blocked here, and would be there.
+        spawn::unblock_in(&mut command);
         (command, shown)
     }
 }

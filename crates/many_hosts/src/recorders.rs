@@ -4,21 +4,29 @@ use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt as _;
-use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use recording::{FRAME_START, HEAD_START, SampleDecoder, frame_length, head_length};
+use rustix::process::Signal;
 use sample::{Meta, Snapshot, SourceDef};
 use sink::Backoff;
 use template::quote::{Shell, quote};
 
 use crate::hosts::{Hosts, RemoteHostsError, passed_on};
+use crate::login::{Logins, wait_for_end};
 
 /// The pauses before a host is tried again.
 const BACKOFF: Backoff = Backoff { first_ns: 1_000_000_000, longest_ns: 60_000_000_000 };
+
+/// Time that programs have from TERM to their end: ssh closes its connection and what leads to it.
+const END_TIME: Duration = Duration::from_secs(3);
+
+/// A failure is told so much later: a terminal's INT comes to ssh, too, and one that it ends has not failed.
+const TELL_AFTER: Duration = Duration::from_millis(100);
 
 /// Samples of all hosts that wait for who takes them: readers wait then, and the hosts.
 const WAITING_MAX: usize = 64;
@@ -58,7 +66,7 @@ pub struct HostsStop(Arc<(Mutex<Stop>, Condvar)>);
 #[derive(Default)]
 struct Stop {
     is_stopping: bool,
-    children: Vec<(usize, Child)>,
+    logins: Logins,
 }
 
 impl HostsRecorded {
@@ -159,6 +167,9 @@ impl HostsRecorded {
                     HostEvent::Failed(number, why, has_sent || !hopeless)
                 }
             };
+            if matches!(event, HostEvent::Failed(..)) {
+                stop.pause(TELL_AFTER);
+            }
             let goes_on = matches!(event, HostEvent::Failed(_, _, true));
             if stop.is_stopping() || to.send(event).is_err() || !goes_on {
                 return;
@@ -176,15 +187,16 @@ impl HostsRecorded {
         has_sent: &mut bool,
     ) -> Result<(), (String, Option<i32>)> {
         let (mut command, program) = self.hosts.ssh(number, &self.command);
+        let asks_nothing = !self.hosts.may_ask();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let (stdout, stderr) = match stop.start(number, &mut command) {
+        let (stdout, stderr) = match stop.start(number, (&mut command, asks_nothing)) {
             Ok(Some(started)) => started,
             Ok(None) => return Ok(()),
             Err(error) => return Err((format!("{program}: {error}"), None)),
         };
         let (read, said) = thread::scope(|scope| {
             let said = scope.spawn(move || last_said(stderr));
-            let read = self.read(number, stdout, to, has_sent);
+            let read = self.read(number, stdout, (stop, to), has_sent);
             if read.is_err() {
                 stop.kill(number);
             }
@@ -213,7 +225,7 @@ impl HostsRecorded {
         &self,
         number: usize,
         stdout: ChildStdout,
-        to: &SyncSender<HostEvent>,
+        (stop, to): (&HostsStop, &SyncSender<HostEvent>),
         has_sent: &mut bool,
     ) -> io::Result<bool> {
         let mut from = io::BufReader::with_capacity(64 << 10, stdout);
@@ -225,7 +237,11 @@ impl HostsRecorded {
                     HostEvent::Sample(number, snapshot)
                 }
             };
-            to.send(event).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
+            // What holds the stream may outlive what was ended: a script's ssh.
+            match !stop.is_stopping() && to.send(event).is_ok() {
+                true => Ok(()),
+                false => Err(io::ErrorKind::BrokenPipe.into()),
+            }
         })
     }
 }
@@ -339,6 +355,8 @@ impl HostsStop {
         thread::spawn(move || {
             if wait() {
                 ending.stop();
+                thread::sleep(END_TIME);
+                ending.lock().logins.signal(None, Signal::KILL);
             }
         });
         stop
@@ -348,10 +366,7 @@ impl HostsStop {
     pub fn stop(&self) {
         let mut stop = self.lock();
         stop.is_stopping = true;
-        for (_, child) in &mut stop.children {
-            // It may have ended by itself.
-            let _ = child.kill();
-        }
+        stop.logins.signal(None, Signal::TERM);
         self.0.1.notify_all();
     }
 
@@ -370,33 +385,25 @@ impl HostsStop {
     fn start(
         &self,
         number: usize,
-        command: &mut Command,
+        command: (&mut Command, bool),
     ) -> io::Result<Option<(ChildStdout, ChildStderr)>> {
         let mut stop = self.lock();
         if stop.is_stopping {
             return Ok(None);
         }
-        let mut child = command.spawn()?;
-        let started = child.stdout.take().zip(child.stderr.take());
-        stop.children.push((number, child));
-        Ok(started)
+        let child = stop.logins.start(number, command)?;
+        Ok(child.stdout.take().zip(child.stderr.take()))
     }
 
     pub(crate) fn kill(&self, number: usize) {
-        for (_, child) in self.lock().children.iter_mut().filter(|(own, _)| *own == number) {
-            // It may have ended by itself.
-            let _ = child.kill();
-        }
+        self.lock().logins.signal(Some(number), Signal::KILL);
     }
 
     /// Waits for the end of a program, whose output has ended.
     fn wait(&self, number: usize) -> io::Result<ExitStatus> {
-        let child = {
-            let mut stop = self.lock();
-            let at = stop.children.iter().position(|(own, _)| *own == number);
-            at.map(|at| stop.children.swap_remove(at).1)
-        };
-        child.map_or_else(|| Err(io::ErrorKind::NotFound.into()), |mut child| child.wait())
+        let pid = self.lock().logins.pid(number);
+        wait_for_end(pid);
+        self.lock().logins.reap(number)
     }
 }
 

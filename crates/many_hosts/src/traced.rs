@@ -10,18 +10,20 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead as _, BufReader, IsTerminal, Read, Write};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, ChildStdin, Stdio};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{ChildStdin, Stdio};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use rustix::process::Signal;
 use template::quote::{Shell, quote};
 use trace::CallTally;
 use trace::report::marked::CountReader;
 use trace::report::table::{self, TableOptions};
 
 use crate::hosts::{Hosts, RemoteHostsError, passed_on};
+use crate::login::{Logins, wait_for_end};
 
 /// Lines of all hosts that wait for who takes them: readers wait then, and the hosts.
 const WAITING_MAX: usize = 64;
@@ -48,7 +50,7 @@ pub struct TracesStop(Arc<Mutex<Running>>);
 struct Running {
     is_stopping: bool,
     stdins: Vec<(usize, ChildStdin)>,
-    children: Vec<(usize, Child)>,
+    logins: Logins,
 }
 
 /// Where lines go.
@@ -235,8 +237,6 @@ impl HostsTraced {
     /// Traces on a host to the end.
     fn serve(&self, number: usize, stop: &TracesStop, to: &SyncSender<TraceEvent>) {
         let (mut command, program) = self.hosts.ssh(number, &self.command);
-        // A terminal's INT is for whit, which then asks for the ends of the traces.
-        command.process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let status = match stop.start(number, &mut command) {
             Ok(None) => return,
@@ -335,10 +335,7 @@ impl TracesStop {
         let mut running = self.lock();
         running.is_stopping = true;
         running.stdins.clear();
-        for (_, child) in &mut running.children {
-            // It may have ended by itself.
-            let _ = child.kill();
-        }
+        running.logins.signal(None, Signal::KILL);
     }
 
     /// Starts a program, if they are not ended.
@@ -351,22 +348,22 @@ impl TracesStop {
         if running.is_stopping {
             return Ok(None);
         }
-        let mut child = command.spawn()?;
-        let started = child.stdout.take().zip(child.stderr.take());
-        running.stdins.extend(child.stdin.take().map(|stdin| (number, stdin)));
-        running.children.push((number, child));
+        // A terminal's INT is for whit, which then asks for the ends of the traces.
+        let child = running.logins.start(number, (command, true))?;
+        let (started, stdin) = (child.stdout.take().zip(child.stderr.take()), child.stdin.take());
+        running.stdins.extend(stdin.map(|stdin| (number, stdin)));
         Ok(started)
     }
 
     /// Waits for the end of a program, whose output has ended: its status.
     fn wait(&self, number: usize) -> u8 {
-        let child = {
+        let pid = {
             let mut running = self.lock();
             running.stdins.retain(|(own, _)| *own != number);
-            let at = running.children.iter().position(|(own, _)| *own == number);
-            at.map(|at| running.children.swap_remove(at).1)
+            running.logins.pid(number)
         };
-        let status = child.and_then(|mut child| child.wait().ok());
+        wait_for_end(pid);
+        let status = self.lock().logins.reap(number).ok();
         let code = status.map(|status| status.code().unwrap_or(128 + status.signal().unwrap_or(0)));
         code.and_then(|code| u8::try_from(code).ok()).unwrap_or(NOT_STARTED)
     }

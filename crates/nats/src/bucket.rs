@@ -7,13 +7,18 @@
 //! be of a server that is behind; a write that succeeds proves that what it was made from was the newest.
 //!
 //! A key is read by the stream's own answers (`DIRECT.GET`), which begin when it is ready: a server of
-//! version 2.9 ends by a question to `STREAM.MSG.GET` while another client makes the stream.
+//! version 2.9 ends by a question to `STREAM.MSG.GET` while another client makes the stream.  A bucket that
+//! was made without such answers (`allow_direct`) is there already: its leader is asked by `STREAM.MSG.GET`.
+//!
+//! A bucket that somebody else made is asked for its settings once a connection, and refused if a key may
+//! lose its value or its revisions may begin again.
 //!
 //! A read and a write are a question each.  The connection is kept, and opened again after a failure.
 
 use std::fmt;
 use std::io;
 
+use base64ct::{Base64, Encoding as _};
 use connection::{Address, AddressError, AddressRules};
 use serde_json::{Value, json};
 
@@ -24,6 +29,9 @@ const WRONG_REVISION: u64 = 10_071;
 
 /// `err_code` of a stream that is there already, with other settings: its owner's.
 const STREAM_EXISTS: u64 = 10_058;
+
+/// `err_code` of a key that never had a value.
+const NO_MESSAGE: u64 = 10_037;
 
 /// Characters of a bucket's name: a server makes a folder of it.
 const NAME_LENGTH_MAX: usize = 64;
@@ -107,7 +115,16 @@ pub enum Put {
 pub struct Bucket {
     server: NatsEndpoint,
     name: String,
-    connection: Option<NatsConnection>,
+    connection: Option<(NatsConnection, ReadWay)>,
+}
+
+/// Who answers what value a key has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ReadWay {
+    /// Any server that has the stream.
+    Direct,
+    /// The stream's leader.
+    Leader,
 }
 
 impl Bucket {
@@ -125,21 +142,11 @@ impl Bucket {
     /// If the server cannot be reached, or refuses.
     pub fn get(&mut self, key: &str) -> io::Result<Option<BucketEntry>> {
         let (name, subject) = (self.name.clone(), self.subject(key));
-        self.with(|connection| {
-            let parameters = json!({ "last_by_subj": subject }).to_string();
-            let question = format!("$JS.API.DIRECT.GET.KV_{name}");
-            let answer = answered(connection, &question, "", parameters.as_bytes())?;
-            match answer.status {
-                None => {
-                    let wrong = || io::Error::other("a value without a revision");
-                    let revision = answer.sequence.ok_or_else(wrong)?;
-                    // A message without a value is a mark that the key was deleted.
-                    Ok(Some(BucketEntry { value: answer.payload, revision }))
-                }
-                Some(404) => Ok(None),
-                Some(status) => {
-                    Err(io::Error::other(format!("it answers with status {status}")).into())
-                }
+        self.with(|connection, way| {
+            let parameters = json!({ "last_by_subj": subject });
+            match way {
+                ReadWay::Direct => read_directly(connection, &name, &parameters),
+                ReadWay::Leader => read_from_leader(connection, &name, &parameters),
             }
         })
     }
@@ -150,7 +157,7 @@ impl Bucket {
     /// If the server cannot be reached, or refuses: the value may have been written nevertheless.
     pub fn put(&mut self, key: &str, value: &[u8], revision: u64) -> io::Result<Put> {
         let subject = self.subject(key);
-        self.with(|connection| {
+        self.with(|connection, _| {
             let head =
                 format!("NATS/1.0\r\nNats-Expected-Last-Subject-Sequence: {revision}\r\n\r\n");
             let answer = answered(connection, &subject, &head, value)?;
@@ -174,13 +181,13 @@ impl Bucket {
     /// Asks by the connection that is kept, or by a new one; after a failure none is kept.
     fn with<T>(
         &mut self,
-        work: impl FnOnce(&mut NatsConnection) -> Result<T, NatsRefusal>,
+        work: impl FnOnce(&mut NatsConnection, ReadWay) -> Result<T, NatsRefusal>,
     ) -> io::Result<T> {
         let kept = self.connection.take();
         let opened = kept.map_or_else(|| self.open(), Ok);
-        let done = opened.and_then(|mut connection| {
-            let done = work(&mut connection)?;
-            self.connection = Some(connection);
+        let done = opened.and_then(|(mut connection, way)| {
+            let done = work(&mut connection, way)?;
+            self.connection = Some((connection, way));
             Ok(done)
         });
         match done {
@@ -193,11 +200,52 @@ impl Bucket {
 
 impl Bucket {
     /// Connects, and makes the bucket if it is not there.
-    fn open(&self) -> Result<NatsConnection, NatsRefusal> {
+    fn open(&self) -> Result<(NatsConnection, ReadWay), NatsRefusal> {
         let mut connection = self.server.open()?;
-        create(&mut connection, &self.name)?;
-        Ok(connection)
+        let way = create(&mut connection, &self.name)?;
+        Ok((connection, way))
     }
+}
+
+/// The newest value of a key, from any server that has the stream.
+fn read_directly(
+    connection: &mut NatsConnection,
+    name: &str,
+    parameters: &Value,
+) -> Result<Option<BucketEntry>, NatsRefusal> {
+    let question = format!("$JS.API.DIRECT.GET.KV_{name}");
+    let answer = answered(connection, &question, "", parameters.to_string().as_bytes())?;
+    match answer.status {
+        None => {
+            let revision = answer.sequence.ok_or_else(without_revision)?;
+            // A message without a value is a mark that the key was deleted.
+            Ok(Some(BucketEntry { value: answer.payload, revision }))
+        }
+        Some(404) => Ok(None),
+        Some(status) => Err(io::Error::other(format!("it answers with status {status}")).into()),
+    }
+}
+
+/// The newest value of a key, from the stream's leader.
+fn read_from_leader(
+    connection: &mut NatsConnection,
+    name: &str,
+    parameters: &Value,
+) -> Result<Option<BucketEntry>, NatsRefusal> {
+    let answer = connection.asked(&format!("$JS.API.STREAM.MSG.GET.KV_{name}"), parameters)?;
+    if answer["error"]["err_code"] == NO_MESSAGE {
+        return Ok(None);
+    }
+    refused(&answer)?;
+    let message = &answer["message"];
+    let revision = message["seq"].as_u64().ok_or_else(without_revision)?;
+    let value = Base64::decode_vec(message["data"].as_str().unwrap_or_default());
+    let value = value.map_err(|_| io::Error::other("a value that is no base64"))?;
+    Ok(Some(BucketEntry { value, revision }))
+}
+
+fn without_revision() -> io::Error {
+    io::Error::other("a value without a revision")
 }
 
 /// The answer to one question, among those of earlier ones.
@@ -216,8 +264,9 @@ fn answered(
     }
 }
 
-/// Makes a bucket, as the programs of NATS make one with a history of one value.
-fn create(connection: &mut NatsConnection, name: &str) -> Result<(), NatsRefusal> {
+/// Makes a bucket, as the programs of NATS make one with a history of one value; one that is there is looked
+/// at.  How it is read.
+fn create(connection: &mut NatsConnection, name: &str) -> Result<ReadWay, NatsRefusal> {
     let stream = json!({
         "name": format!("KV_{name}"), "subjects": [format!("$KV.{name}.>")],
         "retention": "limits", "storage": "file", "discard": "new", "num_replicas": 1,
@@ -225,10 +274,48 @@ fn create(connection: &mut NatsConnection, name: &str) -> Result<(), NatsRefusal
         "max_consumers": -1, "allow_rollup_hdrs": true, "deny_delete": true, "allow_direct": true,
     });
     let made = connection.asked(&format!("$JS.API.STREAM.CREATE.KV_{name}"), &stream)?;
-    match made["error"]["err_code"] == STREAM_EXISTS {
-        true => Ok(()),
-        false => refused(&made),
+    if made["error"]["err_code"] != STREAM_EXISTS {
+        return refused(&made).map(|()| ReadWay::Direct);
     }
+    let info = connection.asked(&format!("$JS.API.STREAM.INFO.KV_{name}"), &json!({}))?;
+    refused(&info)?;
+    let settings = &info["config"];
+    match wrong_setting(settings, name) {
+        Some(why) => Err(NatsRefusal::Never(format!("the bucket {name} {why}"))),
+        None if settings["allow_direct"] == true => Ok(ReadWay::Direct),
+        None => Ok(ReadWay::Leader),
+    }
+}
+
+/// Why a bucket cannot be used: a value may go while its key is in use, a revision may come again, or a write
+/// has no answer.
+fn wrong_setting(settings: &Value, name: &str) -> Option<String> {
+    let number = |key: &str| settings[key].as_i64().unwrap_or(0);
+    let is = |key: &str, value: &str| settings[key] == value;
+    let takes = |subject: &Value| *subject == format!("$KV.{name}.>");
+    if !settings["subjects"].as_array().is_some_and(|subjects| subjects.iter().any(takes)) {
+        return Some("takes no values itself: name the one that it is a copy of".to_owned());
+    }
+    if number("max_age") > 0 {
+        let seconds = number("max_age") as f64 / 1e9;
+        return Some(format!("forgets values after {seconds} s: make it again without a ttl"));
+    }
+    if !is("storage", "file") {
+        return Some(
+            "is in memory and lost when its server ends: make it on file storage".to_owned(),
+        );
+    }
+    if number("max_msgs_per_subject") <= 0 {
+        return Some("keeps all values of a key for ever: give it a history of 1".to_owned());
+    }
+    let is_full_at = number("max_msgs") > 0 || number("max_bytes") > 0;
+    if !is("retention", "limits") || (is_full_at && !is("discard", "new")) {
+        let how = "may drop the newest value of a key: make it again, as `nats kv add` does";
+        return Some(how.to_owned());
+    }
+    (settings["no_ack"] == true).then(|| {
+        "does not say whether a value was written: make it again without no_ack".to_owned()
+    })
 }
 
 /// The error of an answer.

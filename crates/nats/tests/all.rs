@@ -4,14 +4,21 @@
 
 use std::time::Duration;
 
-use nats::{Bucket, BucketAddress, BucketEntry, NatsAccess, Put};
+use nats::{Bucket, BucketAddress, BucketEntry, NatsAccess, NatsEndpoint, Put};
+use serde_json::{Value, json};
 use testkit::NatsServer;
 
+fn named(server: &NatsServer, token: Option<&str>, name: &str) -> Bucket {
+    let address = format!("nats://{}/{name}", server.address());
+    Bucket::new(&BucketAddress::parse(&address).unwrap(), access(token))
+}
+
+fn access(token: Option<&str>) -> NatsAccess {
+    NatsAccess { timeout: Duration::from_secs(20), tls: None, token: token.map(str::to_owned) }
+}
+
 fn bucket(server: &NatsServer, token: Option<&str>) -> Bucket {
-    let address = format!("nats://{}/of-a_test", server.address());
-    let token = token.map(str::to_owned);
-    let access = NatsAccess { timeout: Duration::from_secs(20), tls: None, token };
-    Bucket::new(&BucketAddress::parse(&address).unwrap(), access)
+    named(server, token, "of-a_test")
 }
 
 #[test]
@@ -40,4 +47,58 @@ fn a_server_wants_its_token() {
     assert_eq!(bucket(&server, Some("secret")).get("key").unwrap(), None);
     let refused = bucket(&server, None).get("key").unwrap_err().to_string();
     assert!(refused.contains("Authorization"), "{refused}");
+}
+
+/// Makes the stream of a bucket, as `nats kv add` does, but for some settings.
+fn make(server: &NatsServer, name: &str, others: &Value) {
+    let mut stream = json!({
+        "name": format!("KV_{name}"), "subjects": [format!("$KV.{name}.>")], "storage": "file",
+        "retention": "limits", "discard": "new", "max_msgs_per_subject": 5, "num_replicas": 1,
+        "allow_rollup_hdrs": true, "deny_delete": true,
+    });
+    for (key, value) in others.as_object().unwrap() {
+        stream[key] = value.clone();
+    }
+    let address = BucketAddress::parse(&format!("nats://{}/{name}", server.address())).unwrap();
+    let mut connection = NatsEndpoint::new(&address.server, access(None)).open().unwrap();
+    let made = connection.asked(&format!("$JS.API.STREAM.CREATE.KV_{name}"), &stream).unwrap();
+    assert_eq!(made["error"], Value::Null, "{made}");
+}
+
+#[test]
+fn a_bucket_that_others_made_is_used_as_it_is_or_refused() {
+    let Some(server) = NatsServer::start(None) else { return };
+    for (name, others) in [("leader", json!({})), ("direct", json!({ "allow_direct": true }))] {
+        make(&server, name, &others);
+        let [mut one, mut other] = [(); 2].map(|()| named(&server, None, name));
+        assert_eq!(one.get("key").unwrap(), None, "{name}");
+        assert_eq!(one.put("key", b"a\0", 0).unwrap(), Put::Done(1));
+        assert_eq!(other.put("key", b"b", 0).unwrap(), Put::Conflict);
+        assert_eq!(other.put("key", b"", 1).unwrap(), Put::Done(2));
+        assert_eq!(one.get("key").unwrap(), Some(BucketEntry { value: Vec::new(), revision: 2 }));
+        assert_eq!(one.put("key", b"a\0", 2).unwrap(), Put::Done(3));
+        let entry = BucketEntry { value: b"a\0".to_vec(), revision: 3 };
+        assert_eq!(other.get("key").unwrap(), Some(entry));
+        assert_eq!(other.get("another").unwrap(), None);
+    }
+    let memory = json!({ "storage": "memory" });
+    let forgets = json!({ "max_age": 90_000_000_000_u64 });
+    let endless = json!({ "max_msgs_per_subject": -1 });
+    let old = json!({ "discard": "old", "max_bytes": 4096 });
+    for (name, others, why) in [
+        ("memory", memory, "is in memory"),
+        ("forgets", forgets, "forgets values after 90 s"),
+        ("endless", endless, "a history of 1"),
+        ("old", old, "may drop the newest"),
+        ("queue", json!({ "retention": "workqueue" }), "may drop the newest"),
+        ("silent", json!({ "no_ack": true }), "without no_ack"),
+        ("other", json!({ "subjects": ["of-others"] }), "takes no values itself"),
+    ] {
+        make(&server, name, &others);
+        let mut refused = named(&server, None, name);
+        for said in [refused.get("key").unwrap_err(), refused.put("key", b"", 0).unwrap_err()] {
+            assert!(said.to_string().contains(&format!("the bucket {name} ")), "{said}");
+            assert!(said.to_string().contains(why), "{name}: {said}");
+        }
+    }
 }

@@ -15,3 +15,8 @@ pub(crate) fn now() -> Instant {
 pub(crate) fn boot_ns() -> u64 {
     SystemClock.now().monotonic_ns
 }
+
+/// Seconds since 1970: for people, not for leases.
+pub(crate) fn realtime_s() -> i64 {
+    SystemClock.now().realtime_ns.div_euclid(1_000_000_000)
+}

@@ -15,21 +15,25 @@
 //!
 //! It costs a read and a write of some 1.3 KB for each beat and each poller, in a thread of its own.
 
+mod account;
 mod lease;
 mod table;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use nats::{Bucket, BucketAddress, NatsAccess, Put};
+use service_account::POLLERS_ENDING;
 
-use crate::clock::boot_ns;
+use crate::clock::{boot_ns, realtime_s};
 use crate::config::Config;
 use crate::target::{Arithmetic, PollTarget, RouterObject};
+use account::PollersAccount;
 use lease::{LOST, Lease, Proposal, Waits};
 #[doc(hidden)]
 pub use table::fuzz_table;
@@ -56,6 +60,14 @@ pub struct ShareSettings {
     pub access: NatsAccess,
     /// The name of this poller: another one for each.
     pub name: String,
+    /// The file in which it keeps what it knows of the others, if any.
+    pub account: Option<PathBuf>,
+}
+
+/// The file for what a poller knows of the others, beside recordings whose names begin with `stem`.
+#[must_use]
+pub fn account_beside((folder, stem): (&Path, &str)) -> PathBuf {
+    folder.join(format!("{stem}{POLLERS_ENDING}"))
 }
 
 /// A name that no poller can have.
@@ -92,6 +104,8 @@ struct State {
     is_ending: bool,
     /// The pollers of the newest table.
     members: Vec<String>,
+    /// The devices of all configurations, or targets without one, and their slots.
+    devices: Arc<[(String, usize)]>,
 }
 
 /// What a round may ask and write.
@@ -156,6 +170,7 @@ impl Share {
             in_round: false,
             is_ending: false,
             members: Vec::new(),
+            devices: Arc::default(),
         };
         let shared = Arc::new(Shared { state: Mutex::new(state), woken: Condvar::new() });
         let counts = BTreeMap::new();
@@ -165,10 +180,14 @@ impl Share {
         // An answer that comes later is of no use.
         let timeout = settings.access.timeout.min(lease / 4);
         let bucket = Bucket::new(&settings.bucket, NatsAccess { timeout, ..settings.access });
+        let place = settings.bucket.to_string();
+        let account =
+            settings.account.map(|path| PollersAccount::open(path, &settings.name, &place));
         let mut beats = Beats {
             shared,
             bucket,
-            place: settings.bucket.to_string(),
+            place,
+            account,
             say,
             is_away: false,
             waits: None,
@@ -192,7 +211,18 @@ impl Share {
             .iter()
             .flat_map(|config| config.targets.iter().map(move |target| of_target(target, config)));
         let targets = targets.fold(0, u64::wrapping_add);
-        self.shared.lock().lease.configure(lease_ms, targets);
+        let of_config = |config: &Config| -> Vec<String> {
+            config.targets.iter().map(|target| key(target, config)).collect()
+        };
+        let devices: BTreeSet<String> =
+            configs.iter().flat_map(|config| of_config(config)).collect();
+        let slots = devices.into_iter().map(|device| {
+            let slot = slot_of(&device);
+            (device, slot)
+        });
+        let mut state = self.shared.lock();
+        state.devices = slots.collect();
+        state.lease.configure(lease_ms, targets);
     }
 
     /// Begins a round of a configuration, by its number: what may be asked and written.  Nothing is given
@@ -280,6 +310,7 @@ struct Beats {
     bucket: Bucket,
     /// The bucket, for messages.
     place: String,
+    account: Option<PollersAccount>,
     say: SayShare,
     is_away: bool,
     waits: Option<Waits>,
@@ -304,6 +335,7 @@ impl Beats {
             if is_ending {
                 // If it cannot be said, the others wait for the lease.
                 let _ = self.end();
+                self.account.iter().for_each(PollersAccount::remove);
                 return;
             }
             self.beat();
@@ -320,6 +352,9 @@ impl Beats {
             Ok(()) => {}
             Err(error) => {
                 self.shared.lock().lease.lose_contact();
+                if let Some(account) = &mut self.account {
+                    account.unusable(&error.to_string(), realtime_s());
+                }
                 if !self.is_away {
                     self.is_away = true;
                     let place = &self.place;
@@ -329,6 +364,8 @@ impl Beats {
                 }
             }
         }
+        let failed = self.account.as_mut().and_then(|account| account.save(realtime_s()));
+        failed.iter().for_each(|text| (self.say)(text));
     }
 
     fn try_beat(&mut self) -> io::Result<()> {
@@ -397,11 +434,14 @@ impl Beats {
             known.map(|one| one.name.clone()).collect()
         };
         let members = names(&proposal.table.members);
-        let was = {
+        let (was, devices) = {
             let mut state = self.shared.lock();
             state.lease.written(proposal, revision, sent_ns);
-            std::mem::replace(&mut state.members, members.clone())
+            (std::mem::replace(&mut state.members, members.clone()), state.devices.clone())
         };
+        if let Some(account) = &mut self.account {
+            account.seen(&proposal.table, &devices, realtime_s());
+        }
         let Some(own) = proposal.table.members.iter().find(|one| proposal.is_of(one)) else {
             return;
         };

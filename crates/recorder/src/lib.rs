@@ -47,7 +47,7 @@ pub use plot_output::{PlotOutput, PlotStyle, ensure_directory};
 pub use plot_writer::PlotWriter;
 pub use recorder::{Consumer, Control, Recorder, RecorderSettings, Requests, StopAfter};
 pub use recording_file::{RecordingFile, RecordingOptions};
-pub use roll::{Keep, KeepError, Roll, RollError};
+pub use roll::{Keep, KeepError, Roll, RollError, recording_bytes, remove_recording};
 pub use rotation::Rotation;
 pub use schedule::{Tick, TickSchedule};
 pub use stream_output::StreamOutput;

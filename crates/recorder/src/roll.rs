@@ -261,14 +261,30 @@ pub(crate) fn purge(
         gone.extend(beyond(&ours, size_bytes, current));
     }
     let remove = |path: PathBuf| {
-        let done = std::fs::remove_file(&path);
-        // What readers made of a recording goes with it; most have nothing.
-        for side in recording::side_paths(&path) {
-            drop(std::fs::remove_file(side));
-        }
+        let done = remove_recording(&path);
         (path, done)
     };
     gone.into_iter().map(remove).collect()
+}
+
+/// Deletes a recording or a plot file, with what readers made of it; most have nothing.
+///
+/// # Errors
+/// If the file itself cannot be deleted.
+pub fn remove_recording(path: &Path) -> std::io::Result<()> {
+    let done = std::fs::remove_file(path);
+    for side in recording::side_paths(path) {
+        drop(std::fs::remove_file(side));
+    }
+    done
+}
+
+/// The bytes of a recording or a plot file, with what readers made of it; 0 if it is gone.
+#[must_use]
+pub fn recording_bytes(path: &Path) -> u64 {
+    let length = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
+    let sides = recording::side_paths(path);
+    length(path) + sides.iter().map(|side| length(side)).sum::<u64>()
 }
 
 /// The date `days` days before `now`, as `yyyymmdd`.
@@ -285,19 +301,14 @@ fn older_than(files: &[(String, PathBuf)], age_ns: u64, now: &Zoned) -> Vec<Path
 }
 
 fn beyond(files: &[(String, PathBuf)], bytes: u64, current: &[PathBuf]) -> Vec<PathBuf> {
-    let length = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
-    let size = |path: &Path| {
-        let sides = recording::side_paths(path);
-        length(path) + sides.iter().map(|side| length(side)).sum::<u64>()
-    };
-    let mut total: u64 = files.iter().map(|(_, path)| size(path)).sum();
-    total += current.iter().map(|path| size(path)).sum::<u64>();
+    let mut total: u64 = files.iter().map(|(_, path)| recording_bytes(path)).sum();
+    total += current.iter().map(|path| recording_bytes(path)).sum::<u64>();
     let mut gone = Vec::new();
     for (_, path) in files {
         if total <= bytes {
             break;
         }
-        total = total.saturating_sub(size(path));
+        total = total.saturating_sub(recording_bytes(path));
         gone.push(path.clone());
     }
     gone

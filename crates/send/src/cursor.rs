@@ -102,14 +102,12 @@ impl CursorFile {
     /// # Errors
     /// If the folder cannot be read.
     pub fn names_in(folder: &Path) -> std::io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for entry in std::fs::read_dir(folder)? {
-            let name = entry?.file_name();
-            let own = name.to_str().and_then(|name| name.strip_prefix(".send-"));
-            names.extend(own.and_then(|own| own.strip_suffix(".json")).map(str::to_owned));
-        }
-        names.sort();
-        Ok(names)
+        names_with(folder, ".json")
+    }
+
+    /// The names of those that something was ever sent to: a lock stays.
+    pub(crate) fn locks_in(folder: &Path) -> std::io::Result<Vec<String>> {
+        names_with(folder, ".lock")
     }
 
     /// Checks what a cursor is to be called.
@@ -188,6 +186,17 @@ impl CursorFile {
         let written = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
         written.map_err(|source| SendError::Cursor { action: "write", path, source })
     }
+}
+
+fn names_with(folder: &Path, ending: &str) -> std::io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let own = name.to_str().and_then(|name| name.strip_prefix(".send-"));
+        names.extend(own.and_then(|own| own.strip_suffix(ending)).map(str::to_owned));
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// The counts of a cursor and their names in the file.

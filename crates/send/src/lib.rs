@@ -57,6 +57,7 @@ mod settings;
 mod status;
 mod steps;
 mod stock;
+mod unsent;
 mod verify;
 
 pub use cursor::{CursorFile, RecordingCursor, SendCursor, StoreCursor};
@@ -70,4 +71,5 @@ pub use series::SourceChoice;
 pub use settings::{EngineAccess, SendInput, SendSettings};
 pub use status::{EngineStatus, status};
 pub use steps::StepChoice;
+pub use unsent::Unsent;
 pub use verify::{SeriesVerified, VerifyReport, verify};

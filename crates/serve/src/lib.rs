@@ -29,6 +29,7 @@ mod metrics;
 mod other_host;
 mod page;
 mod parameters;
+mod pollers_page;
 mod recorded_pages;
 mod recordings;
 mod server;

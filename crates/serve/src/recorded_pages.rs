@@ -11,11 +11,13 @@ use feed::{Cursor, CursorSettings, FeedError, Motion, Origin, RecordedFile};
 use hyper::body::Bytes;
 use layout::{Frame, Options};
 use sample::{History, Meta, SourceDef};
+use service_account::{pollers_files, read_pollers};
 use std::sync::Arc;
 use view::{PageForm, PageHost};
 
 use crate::RecordingStorage;
 use crate::metrics::{NewestError, NewestSamples, PageCache, write_page};
+use crate::pollers_page::with_pollers;
 
 /// A recording that was written so long before the newest of its machine is not written any more,
 /// unless its interval is long.
@@ -82,9 +84,16 @@ impl NewestSamples for RecordedPages {
         }
         let newest = Self::newest(&recordings);
         let size = |file: &RecordedFile| file.path.metadata().map_or(0, |data| data.len());
+        let of_pollers = recordings.device_folders().into_iter().flat_map(pollers_files);
+        let of_pollers: Vec<PathBuf> = of_pollers.collect();
+        let facts = |path: &PathBuf| {
+            let facts = path.metadata().ok()?;
+            Some((path.clone(), facts.modified().unwrap_or(SystemTime::UNIX_EPOCH), facts.len()))
+        };
         let files: Vec<_> = newest
             .iter()
             .map(|(file, written)| (file.path.clone(), *written, size(file)))
+            .chain(of_pollers.iter().filter_map(facts))
             .collect();
         if latest.files != files {
             *latest = Latest { files, pages: PageCache::default() };
@@ -100,7 +109,9 @@ impl NewestSamples for RecordedPages {
                     (host, Frame::new(&sample.history, &sample.meta, &options))
                 })
                 .collect();
-            write_page(form, &hosts, "instance", bytes_max)
+            let page = write_page(form, &hosts, "instance", bytes_max)?;
+            let pollers = of_pollers.iter().filter_map(|path| read_pollers(path).ok().flatten());
+            with_pollers(page, form, &pollers.collect::<Vec<_>>(), bytes_max)
         })
     }
 }

@@ -11,7 +11,9 @@ use recording::{Writer, WriterOptions};
 use sample::{Field, Meta, Snapshot, SourceDef, State, Unit};
 use serde_json::Value;
 use serve::{Page, QueryServer, RecordedPages, RecordingStorage, ServeSettings};
-use service_account::{PolledTarget, TARGETS_ENDING, TargetFailure, write_targets};
+use service_account::{
+    DeviceOwner, PolledTarget, SharedPollers, TARGETS_ENDING, TargetFailure, write_targets,
+};
 use testkit::http;
 
 use crate::common::{listeners, patient};
@@ -402,6 +404,57 @@ fn what_a_poller_knows_of_its_targets_is_shown() {
     let lines: Vec<&str> = csv.lines().collect();
     assert!(lines[0].ends_with(",title,in_limit,out_limit,failure,failure_ms,failing_since_ms"));
     assert!(lines.len() == 4 && lines[2].ends_with(",9,5"), "{csv}");
+}
+
+#[test]
+fn pollers_that_share_devices_are_on_the_page_of_metrics() {
+    let folders = Folders::new();
+    let owner = |poller: &str, from: Option<&str>, since_s| DeviceOwner {
+        poller: poller.into(),
+        since_s,
+        from: from.map(Into::into),
+    };
+    let mut known = SharedPollers {
+        poller: "east".into(),
+        place: "the bucket b of h:1".into(),
+        at_s: 95,
+        unusable: None,
+        there: [("east".into(), 40)].into(),
+        silent: [("south".into(), 69)].into(),
+        devices: [
+            ("r1:161".into(), owner("east", Some("south"), 70)),
+            ("r2\"\n\u{1b}".into(), owner("east", None, 41)),
+        ]
+        .into(),
+    };
+    let path = folders.path("recordings").join("poller.pollers.json");
+    known.write(&path).unwrap();
+    let server = folders.serve();
+    let address = server.address().unwrap();
+    let answer = http(address, "GET", "/metrics", &[]);
+    for line in [
+        "whit_poll_share_up{poller=\"east\"} 1\n",
+        "whit_poll_share_used_timestamp_seconds{poller=\"east\"} 95\n",
+        "whit_poll_share_devices{poller=\"east\",seen_by=\"east\"} 2\n",
+        "whit_poll_share_devices{poller=\"south\",seen_by=\"east\"} 0\n",
+        "whit_poll_share_poller_since_timestamp_seconds{poller=\"east\",seen_by=\"east\"} 40\n",
+        "whit_poll_share_silent_since_timestamp_seconds{poller=\"south\",seen_by=\"east\"} 69\n",
+        "whit_poll_share_device_since_timestamp_seconds{device=\"r1:161\",poller=\"east\",from=\"south\",seen_by=\"east\"} 70\n",
+        "{device=\"r2\\\"\\\\x0a\\\\x1b\",poller=\"east\",seen_by=\"east\"} 41\n",
+    ] {
+        assert!(answer.body.contains(line), "{line}{}", answer.body);
+    }
+    // A page is kept until what it was made of changes; its end stays the end.
+    known.unusable = Some((96, "no answer".into()));
+    known.write(&path).unwrap();
+    for (form, end) in [("text/plain", "\n"), ("application/openmetrics-text", "\n# EOF\n")] {
+        let request = format!("GET /metrics HTTP/1.0\r\nHost: localhost\r\nAccept: {form}\r\n\r\n");
+        let answer = testkit::http_raw(address, request.as_bytes()).unwrap();
+        assert!(answer.body.contains("whit_poll_share_up{poller=\"east\"} 0\n"), "{}", answer.body);
+        assert!(
+            answer.body.ends_with(end) && answer.body.matches("# EOF").count() == end.len() / 7
+        );
+    }
 }
 
 #[test]

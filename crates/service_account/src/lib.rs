@@ -1,7 +1,7 @@
 //! The account of the service: how it and each of its parts are, in a file that the service writes when
 //! something changes, and that alerts, the page and `whit watch --status` read.  `targets.rs` is the
-//! account of a poller: its targets, and why one could not be read; `writing.rs` is what a part says of data
-//! that it cannot write.
+//! account of a poller: its targets, and why one could not be read, `pollers.rs` of those it shares devices
+//! with; `writing.rs` is what a part says of data that it cannot write.
 //!
 //! The file is one object of JSON; its keys are in this file alone.  A reader takes at most
 //! [`ACCOUNT_BYTES_MAX`] bytes and [`PARTS_MAX`] parts of it, and leaves out what is not as it should be:
@@ -15,9 +15,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+mod pollers;
 mod targets;
 mod writing;
 
+pub use pollers::{
+    DeviceOwner, POLLERS_ENDING, SharedPollers, pollers_beside, pollers_files, read_pollers,
+};
 pub use targets::{
     PolledTarget, TARGETS_ENDING, TargetFailure, read_targets, targets_beside, write_targets,
 };

@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -80,16 +80,22 @@ pub fn read_targets(path: &Path) -> io::Result<Vec<PolledTarget>> {
 /// The targets that the pollers of a folder's recordings keep; what cannot be read is left out.
 #[must_use]
 pub fn targets_beside(folder: &Path) -> Vec<PolledTarget> {
+    let paths = files_beside(folder, TARGETS_ENDING);
+    paths.iter().flat_map(|path| read_targets(path).unwrap_or_default()).collect()
+}
+
+/// The files of pollers in a folder whose names end so, in the order of their names.
+pub(crate) fn files_beside(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
-    let is_ours = |path: &std::path::PathBuf| {
+    let is_ours = |path: &PathBuf| {
         path.file_name().is_some_and(|name| {
-            name.as_encoded_bytes().ends_with(TARGETS_ENDING.as_bytes()) && path.is_file()
+            name.as_encoded_bytes().ends_with(ending.as_bytes()) && path.is_file()
         })
     };
     let mut paths: Vec<_> = paths.filter(is_ours).take(FILES_MAX).collect();
     paths.sort();
-    paths.iter().flat_map(|path| read_targets(path).unwrap_or_default()).collect()
+    paths
 }
 
 impl PolledTarget {

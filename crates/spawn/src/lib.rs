@@ -23,6 +23,7 @@ use std::io;
 mod arguments;
 mod details;
 mod execve;
+mod fresh;
 mod input_copy;
 mod launch;
 mod room;
@@ -33,6 +34,7 @@ mod usage;
 
 pub use arguments::{Arguments, Environment, push_word};
 pub use details::ExitDetails;
+pub use fresh::{unblock, unblock_in};
 pub use input_copy::InputCopy;
 pub use launch::{Child, Launch, Reclaimed};
 pub use room::{ARGUMENT_BYTES_MAX, Room};

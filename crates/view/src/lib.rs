@@ -48,7 +48,7 @@ pub use groups::{GroupLine, GroupSums, Groups};
 pub use json::Json;
 pub use openmetrics::{
     Backfill, FieldMetric, KnownMetric, MetricNames, PageForm, PageHost, PageStream, ScrapePage,
-    own_label,
+    own_label, push_label,
 };
 pub use plot::{PlotFiles, WritePlot};
 pub use ranking::{RankingLine, RankingTable, write_ranking};

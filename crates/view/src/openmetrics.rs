@@ -202,7 +202,7 @@ pub fn own_label(label: &str) -> Cow<'_, str> {
 }
 
 /// Adds a label to the labels that begin at `start`.
-fn push_label(labels: &mut String, start: usize, name: &str, value: &str) {
+pub fn push_label(labels: &mut String, start: usize, name: &str, value: &str) {
     if labels.len() > start + 1 {
         labels.push(',');
     }

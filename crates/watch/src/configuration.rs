@@ -582,7 +582,7 @@ fn of_text(kind: ValueKind, text: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::default_file;
+    use crate::default_file;
 
     fn of(text: &str) -> Result<Configuration, Vec<String>> {
         Configuration::of(text, Path::new("/w.toml"), Path::new("/d"))

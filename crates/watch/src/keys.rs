@@ -3,8 +3,6 @@
 //! The check of a file, the installed default, `whit config` and the command lines of parts are all made
 //! from this table.
 
-use std::fmt::Write as _;
-
 use crate::key_kinds::{ConfigKey, ValueKind, WordPlace, key};
 
 /// The key of the folder of the store of log records.
@@ -256,6 +254,14 @@ pub(crate) const KEYS: &[ConfigKey] = &[
         Some("false"),
         WordPlace::Service,
         "true: it takes recordings of other hosts, too ([[send]] to = \"whit=ADDRESS\" there), and puts them beside those of this host.",
+    ),
+    key(
+        "log.central",
+        "recordings_keep",
+        ValueKind::Keep,
+        None,
+        WordPlace::Service,
+        "Of the recordings of each other host: an age, a size, or both; without it that of [record].",
     ),
     key(
         "log.central",
@@ -768,33 +774,4 @@ pub(crate) const KEYS: &[ConfigKey] = &[
 /// The key of a table and a name.
 pub(crate) fn find(table: &str, name: &str) -> Option<&'static ConfigKey> {
     KEYS.iter().find(|key| key.table == table && key.name == name)
-}
-
-/// The file that is installed: every key, with its comment, and with its default where it has one.
-#[must_use]
-pub fn default_file() -> String {
-    let mut text = "\
-# The configuration of `whit watch`: a line that begins with # says what the key below it does; a key
-# that is commented out has the value shown, or none.  `whit config` checks this file and shows what is
-# in force; `systemctl reload whit` takes changes over.  A path without / in front is below [data] folder.
-"
-    .to_owned();
-    let mut table = "";
-    for key in KEYS {
-        if key.table != table {
-            table = key.table;
-            // Writing to a string cannot fail.
-            let _ = match is_list(table) {
-                false => write!(text, "\n[{table}]\n"),
-                true => write!(text, "\n# There may be several of these:\n#[[{table}]]\n"),
-            };
-        }
-        let name = key.name;
-        let _ = writeln!(text, "# {}", key.help);
-        let _ = match key.default {
-            Some(value) => writeln!(text, "#{name} = {value}"),
-            None => writeln!(text, "#{name} ="),
-        };
-    }
-    text
 }

@@ -13,6 +13,7 @@
 mod alerts;
 mod configuration;
 mod data;
+mod default_file;
 mod given;
 mod key_kinds;
 mod keys;
@@ -30,8 +31,8 @@ mod unit;
 pub use alerts::ConfiguredAlerts;
 pub use configuration::{Configuration, ConfigurationError};
 pub use data::{DataKind, ServiceDataError, central_of};
+pub use default_file::default_file;
 pub use given::{given_socket, given_sockets};
-pub use keys::default_file;
 pub use notify::ServiceManager;
 pub use pid_file::{PidFile, PidFileError};
 pub use places::ServicePlaces;

@@ -125,6 +125,9 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
             plan.words.extend(["log".into(), "central".into()]);
             if configuration.is_on("log.central.recordings") {
                 plan.words.push(option("--recordings", recordings.clone()));
+                let keep = ["log.central.recordings_keep", "record.keep"];
+                let keep = keep.into_iter().find_map(|key| configuration.text(key));
+                plan.words.extend(keep.map(|keep| option("--recordings-keep", keep.into())));
                 plan.folders.push(recordings.clone());
             }
             &["log.central.store"]
@@ -318,6 +321,23 @@ mod tests {
                 && wrong.contains("needs a table"),
             "{wrong}"
         );
+    }
+
+    #[test]
+    fn recordings_of_others_are_kept_as_own_ones_unless_a_key_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("whit.toml");
+        for (more, wanted) in [
+            ("", "10G"),
+            ("[record]\nkeep = \"7d\"", "7d"),
+            ("recordings_keep = \"30d,1G\"\n[record]\nkeep = \"7d\"", "30d,1G"),
+        ] {
+            let text = format!("[log.central]\nenabled = true\nrecordings = true\n{more}");
+            std::fs::write(&path, text).unwrap();
+            let lines = lines(&Configuration::read(&path, Path::new("/d")).unwrap());
+            let wanted = format!(" --recordings=/d/recordings --recordings-keep={wanted}");
+            assert!(lines.iter().any(|line| line.contains(&wanted)), "{lines:?}");
+        }
     }
 
     #[test]

@@ -92,12 +92,9 @@ pub(crate) fn prepare_part(service: u32, given_up: &[libc::c_ulong]) -> io::Resu
             libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_LOWER, *capability, 0, 0);
         }
     }
-    // SAFETY: system calls with plain numbers and a set of this frame, all of them allowed between fork
-    // and exec.
+    spawn::unblock();
+    // SAFETY: system calls with plain numbers, all of them allowed between fork and exec.
     unsafe {
-        let mut none: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut none);
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
         if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) != 0 {
             return Err(io::Error::last_os_error());
         }

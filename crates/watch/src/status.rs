@@ -5,7 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use service_account::{ACCOUNT_FILE, PartAccount, PartPhase, ServiceAccount};
+use service_account::{
+    ACCOUNT_FILE, PartAccount, PartPhase, ServiceAccount, SharedPollers, pollers_beside,
+};
+use text::escape::escape;
 
 use crate::places::ServicePlaces;
 
@@ -83,11 +86,21 @@ impl ServiceStatus {
         for part in &self.account.parts {
             lines += &part_line(part, now_s);
             lines += &sent(&self.account, &part.name);
+            if part.name == "poll" {
+                let pollers = pollers_beside(&self.folder());
+                pollers.iter().for_each(|one| lines += &pollers_lines(one, now_s));
+            }
         }
         lines
     }
 
-    /// The status for programs: the account, `alerts`, and `engines`, with what each has.
+    /// The folder of recordings.
+    fn folder(&self) -> PathBuf {
+        self.account.recordings.clone().unwrap_or_default()
+    }
+
+    /// The status for programs: the account, `alerts`, `engines`, with what each has, and `pollers` that share
+    /// devices.
     #[must_use]
     pub fn json(&self) -> Value {
         let mut value = self.account.json();
@@ -95,7 +108,9 @@ impl ServiceStatus {
             Ok(firing) => value["alerts"] = json!(firing),
             Err(error) => value["alerts_error"] = json!(error),
         }
-        let folder = self.account.recordings.clone().unwrap_or_default();
+        let folder = self.folder();
+        let pollers = pollers_beside(&folder);
+        value["pollers"] = pollers.iter().map(SharedPollers::json).collect::<Value>();
         match send::status(&folder) {
             Ok(all) => {
                 value["engines"] = all.iter().map(send::EngineStatus::json).collect::<Value>();
@@ -176,6 +191,31 @@ fn part_line(part: &PartAccount, now_s: i64) -> String {
     line
 }
 
+/// The pollers that share devices: how many each has, since when, from whom, and who is silent.
+fn pollers_lines(known: &SharedPollers, now_s: i64) -> String {
+    let shown = |text: &str| escape(text.as_bytes());
+    let at = ago(Some(known.at_s), now_s);
+    let mut all = vec![format!("shares devices by {}, as of {at} ago:", shown(&known.place))];
+    if let Some((at_s, why)) = &known.unusable {
+        all.push(format!("cannot use it since {}: {}", ago(Some(*at_s), now_s), shown(why)));
+    }
+    for (name, count) in known.counts() {
+        let here = if name == known.poller { " (here)" } else { "" };
+        let state = match (known.silent.get(name), known.there.get(name)) {
+            (Some(since_s), _) => format!(", silent since {}", ago(Some(*since_s), now_s)),
+            (None, Some(since_s)) => format!(", since {}", ago(Some(*since_s), now_s)),
+            (None, None) => String::new(),
+        };
+        let mut line = format!("{}{here}: {count} devices{state}", shown(name));
+        for (from, (count, since_s)) in known.taken_over(name) {
+            let since = ago(Some(since_s), now_s);
+            let _ = write!(line, "; {count} taken over from {}, since {since}", shown(from));
+        }
+        all.push(line);
+    }
+    all.iter().map(|line| format!("               {line}\n")).collect()
+}
+
 /// What the engine has to which a part sends, and what waits for it.
 fn sent(account: &ServiceAccount, part: &str) -> String {
     let Some(name) = part.strip_prefix("send.") else { return String::new() };
@@ -212,7 +252,52 @@ fn span(seconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use service_account::DeviceOwner;
+
     use super::*;
+
+    #[test]
+    fn pollers_that_share_devices_are_below_their_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let owner = |poller: &str, from: Option<&str>| DeviceOwner {
+            poller: poller.into(),
+            since_s: 70,
+            from: from.map(Into::into),
+        };
+        let known = SharedPollers {
+            poller: "east".into(),
+            place: "the bucket b of h:1".into(),
+            at_s: 95,
+            unusable: Some((96, "no\u{1b} answer".into())),
+            there: [("east".into(), 40), ("west".into(), -3_500)].into(),
+            silent: [("south".into(), 69)].into(),
+            devices: [
+                ("r1:161".into(), owner("east", Some("south"))),
+                ("r2:161".into(), owner("east", None)),
+                ("r3:161".into(), owner("west", None)),
+            ]
+            .into(),
+        };
+        known.write(&folder.path().join("poll-h.pollers.json")).unwrap();
+        let poll = PartAccount { name: "poll".into(), since_s: Some(98), ..PartAccount::default() };
+        let account = ServiceAccount {
+            recordings: Some(folder.path().into()),
+            parts: vec![poll],
+            ..ServiceAccount::default()
+        };
+        let status = ServiceStatus { account, alerts: Ok(Vec::new()) };
+        let wanted = "\
+poll           waits since 2 s: 
+               shares devices by the bucket b of h:1, as of 5 s ago:
+               cannot use it since 4 s: no\\x1b answer
+               east (here): 2 devices, since 1 min; 1 taken over from south, since 30 s
+               south: 0 devices, silent since 31 s
+               west: 1 devices, since 1 h 0 min
+";
+        let text = status.text(100);
+        assert!(text.ends_with(wanted), "{text}");
+        assert_eq!(status.json()["pollers"][0]["devices"]["r1:161"]["from"], "south");
+    }
 
     #[test]
     fn an_account_is_shown_in_lines() {

@@ -14,8 +14,20 @@ use crate::run_remote::world::{World, text};
 /// Why there is no sshd where it is not installed.
 const ABSENT: &str = "not installed";
 
-/// Starts an sshd with keys of its own; why there is none.
-pub(crate) fn sshd(folder: &Path) -> Result<(Running, u16), String> {
+/// Starts an sshd with keys of its own, `host` and `user`, and some lines of configuration; none, and a skip,
+/// where there is none.
+pub(crate) fn sshd(folder: &Path, configuration: &str) -> Option<(Running, u16)> {
+    match start(folder, configuration) {
+        Ok(started) => Some(started),
+        Err(why) if why == ABSENT || why.contains("privilege separation directory") => {
+            testkit::skip("sshd", &why);
+            None
+        }
+        Err(why) => panic!("{why}"),
+    }
+}
+
+fn start(folder: &Path, more: &str) -> Result<(Running, u16), String> {
     let program = "/usr/sbin/sshd";
     if !Path::new(program).exists() {
         return Err(ABSENT.into());
@@ -33,7 +45,7 @@ pub(crate) fn sshd(folder: &Path) -> Result<(Running, u16), String> {
     let base = folder.display();
     let configuration = format!(
         "ListenAddress 127.0.0.1:{port}\nHostKey {base}/host\nAuthorizedKeysFile {base}/user.pub\n\
-         PidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n"
+         PidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n{more}"
     );
     fs::write(folder.join("config"), configuration).map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
@@ -57,13 +69,7 @@ pub(crate) fn sshd(folder: &Path) -> Result<(Running, u16), String> {
 fn a_real_sshd_runs_jobs_and_ends_them_with_their_connection() {
     let world = World::new();
     let folder = world.path("here");
-    let (_sshd, port) = match sshd(&folder) {
-        Ok(started) => started,
-        Err(why) if why == ABSENT || why.contains("privilege separation directory") => {
-            return testkit::skip("sshd", &why);
-        }
-        Err(why) => panic!("{why}"),
-    };
+    let Some((_sshd, port)) = sshd(&folder, "") else { return };
     let ssh = format!(
         "ssh -F none -oBatchMode=yes -oLogLevel=ERROR -oStrictHostKeyChecking=no \
          -oUserKnownHostsFile=/dev/null -oIdentitiesOnly=yes -i {}",

@@ -38,7 +38,7 @@ impl Complaints {
         self.own.add(batch, level, text, clock::now_ns());
     }
 
-    fn say(&mut self, text: String) {
+    pub(super) fn say(&mut self, text: String) {
         if self.messages.len() < MESSAGES_MAX {
             self.messages.push(text);
         }

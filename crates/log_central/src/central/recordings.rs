@@ -52,6 +52,12 @@ const HOST_BYTES_MAX: usize = 253;
 /// Bytes of the name of a recording, without what is added if it is there.
 const NAME_BYTES_MAX: usize = 200;
 
+/// Hosts of one sender: a relay of a large site.  Whoever knows the secret could else fill the disk with names.
+const HOSTS_OF_SENDER_MAX: usize = 4096;
+
+/// Hosts of all senders: the file that names them has a MiB then.
+const HOSTS_MAX: usize = 16_384;
+
 /// Which host is of which sender.
 const SENDERS: &str = ".senders";
 
@@ -66,9 +72,18 @@ pub(super) struct RecordingFolder {
     cells: AtomicUsize,
 }
 
+/// A recording that was sent.
+pub(super) struct SentRecording {
+    pub(super) file_id: u64,
+    pub(super) path: PathBuf,
+    pub(super) host: String,
+    /// Whether a connection has it.
+    pub(super) is_being_sent: bool,
+}
+
 struct Known {
-    /// Where the recording of a number is.
-    paths: BTreeMap<u64, PathBuf>,
+    /// Where the recording of a number is, and of which host.
+    paths: BTreeMap<u64, (PathBuf, String)>,
     /// The connection that sends the recording of a number.
     sending: BTreeMap<u64, u64>,
     /// The sender of each host.
@@ -98,7 +113,7 @@ impl RecordingFolder {
             // One that cannot be read is of nobody.
             let Ok(reader) = Reader::open(&path, &[]) else { continue };
             let host = reader.meta().host().to_owned();
-            paths.insert(reader.file_id(), path);
+            paths.insert(reader.file_id(), (path, host.clone()));
             if !senders.contains_key(&host) && !own.contains(&host) {
                 own.push(host);
             }
@@ -122,6 +137,14 @@ impl RecordingFolder {
             }
             None => {}
         }
+        let of_sender = known.senders.values().filter(|known| **known == sender).count();
+        if of_sender >= HOSTS_OF_SENDER_MAX || known.senders.len() >= HOSTS_MAX {
+            return Err(format!(
+                "{host} would be one host too many: the server takes {HOSTS_OF_SENDER_MAX} of one sender and \
+                 {HOSTS_MAX} of all; remove lines of hosts that are gone from {SENDERS} in the server's folder \
+                 of recordings, and start it again"
+            ));
+        }
         if known.own.iter().any(|own| own == host) {
             return Err(format!("the server has recordings of {host} that nobody has sent"));
         }
@@ -142,10 +165,46 @@ impl RecordingFolder {
         (now != connection).then_some(now)
     }
 
+    /// The folder.
+    pub(super) fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The recordings of hosts that were sent.
+    pub(super) fn sent(&self) -> Vec<SentRecording> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = known.paths.iter().filter(|(_, (_, host))| known.senders.contains_key(host));
+        let sent = sent.map(|(&file_id, (path, host))| SentRecording {
+            file_id,
+            path: path.clone(),
+            host: host.clone(),
+            is_being_sent: known.sending.contains_key(&file_id),
+        });
+        sent.collect()
+    }
+
+    /// Removes a recording by `remove`, unless somebody sends it now.
+    pub(super) fn remove<T>(
+        &self,
+        file_id: u64,
+        remove: impl FnOnce(&Path) -> io::Result<T>,
+    ) -> Option<io::Result<T>> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.sending.contains_key(&file_id) {
+            return None;
+        }
+        let (path, _) = known.paths.get(&file_id)?;
+        let done = remove(path);
+        if done.is_ok() {
+            known.paths.remove(&file_id);
+        }
+        Some(done)
+    }
+
     /// Where the recording of a number is, or is to be, and whether it is there.
     fn place(&self, file_id: u64, host: &str, name: &str) -> (PathBuf, bool) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(path) = known.paths.get(&file_id).filter(|path| path.exists()) {
+        if let Some((path, _)) = known.paths.get(&file_id).filter(|(path, _)| path.exists()) {
             return (path.clone(), true);
         }
         let stem = name.strip_suffix(".whit").unwrap_or(name);
@@ -158,7 +217,7 @@ impl RecordingFolder {
         if path.exists() {
             path = self.folder.join(format!("{stem}-{file_id:016x}.whit"));
         }
-        known.paths.insert(file_id, path.clone());
+        known.paths.insert(file_id, (path.clone(), host.to_owned()));
         (path, false)
     }
 }

@@ -179,6 +179,11 @@ impl Shared {
         }
     }
 
+    /// Says something to whoever runs the server.
+    pub(super) fn say(&self, text: &str) {
+        self.lock().complaints.say(text.to_owned());
+    }
+
     /// What whoever runs the server should know, since the last call.
     pub(super) fn take_messages(&self) -> Vec<String> {
         self.lock().complaints.take_messages()

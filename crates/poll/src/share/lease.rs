@@ -162,6 +162,8 @@ impl Lease {
             }
         };
         let silent = self.take_out_silent(&mut table, now_ns);
+        silent.iter().filter(|name| *name != LOST).for_each(|name| table.note_silent(name));
+        table.note_there(&self.name);
         let beat = table.place(session).map_or(0, |place| table.members[place].beat) + 1;
         let member = self.member(session, beat);
         let place = match table.place(session) {

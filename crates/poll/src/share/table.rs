@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A device has one of [`SLOTS`] slots, by a hash of its name; `owners` has a letter for each slot: the
-//! first poller is `a`, nobody is `.`.  A slot belongs to the poller with the highest weight for it
+//! first poller is `a`, nobody is `.`.  `silent` has the names of pollers that were taken out since they were
+//! silent and have not come again; without any it is left out.  A slot belongs to the poller with the highest weight for it
 //! (rendezvous hashing): when a poller goes, its slots alone move.  The hash is part of the format.
 
 use serde_json::{Value, json};
@@ -51,18 +52,20 @@ pub(super) struct Table {
     pub(super) members: Vec<Member>,
     /// For each slot the place of its owner among the members.
     owners: Vec<Option<u8>>,
+    /// Those that were taken out since they were silent, the latest last.
+    silent: Vec<String>,
 }
 
 impl Table {
     /// A table of nobody.
     #[cfg(test)]
     fn empty() -> Self {
-        Table { members: Vec::new(), owners: vec![None; SLOTS] }
+        Table { members: Vec::new(), owners: vec![None; SLOTS], silent: Vec::new() }
     }
 
     /// A table whose slots one member has.
     pub(super) fn of_one(member: Member) -> Self {
-        Table { members: vec![member], owners: vec![Some(0); SLOTS] }
+        Table { members: vec![member], owners: vec![Some(0); SLOTS], silent: Vec::new() }
     }
 
     /// Reads a table; `None` if the text is none.
@@ -92,7 +95,10 @@ impl Table {
         };
         let owners: Option<Vec<_>> = table["owners"].as_str()?.bytes().map(owner).collect();
         let owners = owners.filter(|owners| owners.len() == SLOTS)?;
-        Some(Table { members, owners })
+        let silent = table["silent"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let silent = silent.filter(|name| name.len() <= NAME_BYTES_MAX).map(str::to_owned);
+        let silent = silent.take(LETTERS.len()).collect();
+        Some(Table { members, owners, silent })
     }
 
     /// The text of the table.
@@ -108,7 +114,35 @@ impl Table {
         let members: Vec<Value> = members.collect();
         let letter = |owner: &Option<u8>| owner.map_or(NOBODY, |place| LETTERS[usize::from(place)]);
         let owners: String = self.owners.iter().map(|owner| char::from(letter(owner))).collect();
-        json!({ "version": 1, "owners": owners, "pollers": members }).to_string().into_bytes()
+        let mut table = json!({ "version": 1, "owners": owners, "pollers": members });
+        if !self.silent.is_empty() {
+            table["silent"] = json!(self.silent);
+        }
+        table.to_string().into_bytes()
+    }
+
+    /// Those that were taken out since they were silent, and have not come again.
+    pub(super) fn silent(&self) -> &[String] {
+        &self.silent
+    }
+
+    /// Notes that a poller was taken out since it was silent.
+    pub(super) fn note_silent(&mut self, name: &str) {
+        self.note_there(name);
+        self.silent.push(name.to_owned());
+        let more = self.silent.len().saturating_sub(LETTERS.len());
+        self.silent.drain(..more);
+    }
+
+    /// Notes that a poller is there.
+    pub(super) fn note_there(&mut self, name: &str) {
+        self.silent.retain(|silent| silent != name);
+    }
+
+    /// The name of the poller that has a slot.
+    pub(super) fn owner(&self, slot: usize) -> Option<&str> {
+        let place = usize::from(self.owners.get(slot).copied()??);
+        self.members.get(place).map(|one| one.name.as_str())
     }
 
     /// The place of a session among the members.
@@ -285,6 +319,12 @@ mod tests {
         table.remove(1);
         assert_eq!(Table::parse(&table.text()), Some(table.clone()));
         assert_eq!(Table::parse(&Table::empty().text()), Some(Table::empty()));
+        let mut silent = table.clone();
+        ["x", "p1", "x"].iter().for_each(|name| silent.note_silent(name));
+        assert_eq!(silent.silent(), ["p1", "x"]);
+        assert_eq!(Table::parse(&silent.text()), Some(silent.clone()));
+        (0..99).for_each(|number| silent.note_silent(&format!("s{number}")));
+        assert_eq!(Table::parse(&silent.text()).map(|read| read.silent.len()), Some(62));
         let text = String::from_utf8(table.text()).unwrap();
         for (from, to) in [
             ("\"version\":1", "\"version\":2"),

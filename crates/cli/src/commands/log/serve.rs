@@ -19,6 +19,7 @@ use log_proxy::input::{InputSecurity, Inputs, LogInputSettings};
 use log_proxy::{Proxy, ProxySettings, ProxyWaker};
 use log_store::{Retention, Store, StoreSettings};
 use logring::Tier;
+use recorder::Keep;
 
 use super::filters::{DEFAULT_STORE, ZoneArguments, ring_folders};
 use super::reach::{DEFAULT_CENTRAL, ReachArguments, address, secret};
@@ -152,6 +153,10 @@ pub(crate) struct CentralArguments {
     /// folder; samples are acknowledged as records are, by --ack
     #[arg(long, value_name = "FOLDER")]
     recordings: Option<PathBuf>,
+    /// Of the recordings of each other host: delete those older than an age (30d), or the oldest beyond a size
+    /// (10G), or both: 30d,10G; not before the engines have them that this folder is sent to
+    #[arg(long, value_name = "KEEP", requires = "recordings", value_parser = Keep::parse)]
+    recordings_keep: Option<Keep>,
 }
 
 /// Set by TERM and INT, after which `then` is called.  They must be blocked.
@@ -332,7 +337,10 @@ pub(crate) fn central(arguments: &CentralArguments) -> anyhow::Result<ExitCode> 
         limits: AdmissionLimits::default(),
         host: host_name(),
         acks_on_receipt: arguments.ack == "none",
-        recordings: arguments.recordings.clone().map(|to| RecordingsKept::new(to, &arguments.ack)),
+        recordings: arguments
+            .recordings
+            .clone()
+            .map(|to| RecordingsKept::new(to, &arguments.ack, arguments.recordings_keep)),
     };
     let central = Central::start(store, &recovery, listeners, settings)?;
     while !is_stopping.load(Ordering::Acquire) {

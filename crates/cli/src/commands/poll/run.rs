@@ -120,7 +120,7 @@ fn poll_rounds(
     messages: &Messages,
 ) -> anyhow::Result<RoundReport> {
     samples.open(polled)?;
-    let mut share = share::join(sharing, polled, messages)?;
+    let mut share = share::join(sharing, &samples, polled, messages)?;
     let total = schedule::run(polled, &mut samples, rounds, debug, messages, &mut share);
     samples.close();
     Ok(total)
@@ -150,7 +150,8 @@ fn stay(
         }
     };
     // After the fork: recordings know their writer by its process id, and threads do not survive it.
-    let opened = samples.open(&polled).and_then(|()| share::join(sharing, &polled, messages));
+    let opened = samples.open(&polled);
+    let opened = opened.and_then(|()| share::join(sharing, &samples, &polled, messages));
     let mut share = match opened {
         Ok(share) => share,
         Err(error) => {

@@ -122,6 +122,11 @@ impl Samples {
         self.address.is_some() || self.display.is_machine_format()
     }
 
+    /// The folder of the recordings, and how their names begin.
+    pub(super) fn place(&self) -> Option<(&std::path::Path, &str)> {
+        self.files.as_ref().map(|files| (files.names.directory.as_path(), &*files.names.stem))
+    }
+
     /// Opens the outputs for the sources of these configurations; those that are open are closed,
     /// unless the sources are the same.
     pub(super) fn open(&mut self, polled: &[Polled]) -> anyhow::Result<()> {
@@ -131,9 +136,7 @@ impl Samples {
         let configs: Vec<_> = polled.iter().map(|one| &one.config).collect();
         let sources = RoundSources::of(&configs, &|name| source::find(name).is_some());
         self.save_account();
-        let account = self.files.as_ref().map(|FileSettings { names, .. }| {
-            TargetAccount::open((&names.directory, &names.stem), &configs, &sources)
-        });
+        let account = self.place().map(|place| TargetAccount::open(place, &configs, &sources));
         let is_same = |open: &RoundRecorder| open.sources().definitions == sources.definitions;
         if self.open.as_ref().is_some_and(is_same) {
             self.open.iter_mut().for_each(|open| open.set_places(sources.clone()));

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 use nats::BucketAddress;
-use poll::share::{Share, ShareSettings};
+use poll::share::{Share, ShareSettings, account_beside};
 use send::{EngineAccess, SendSettings};
 
 use super::Polled;
 use super::messages::Messages;
+use super::samples::Samples;
 
 /// Options of sharing.
 #[derive(clap::Args, Clone)]
@@ -42,7 +43,7 @@ impl ShareArguments {
         };
         let mut access = SendSettings::default();
         files.load(&mut access, bucket.server.is_encrypted()).context("--share")?;
-        Ok(Some(ShareSettings { bucket, access: access.nats_access(), name }))
+        Ok(Some(ShareSettings { bucket, access: access.nats_access(), name, account: None }))
     }
 }
 
@@ -58,10 +59,12 @@ pub(super) fn check(settings: Option<&ShareSettings>, rounds: Option<u64>) -> an
 /// Joins the others.
 pub(super) fn join(
     settings: Option<ShareSettings>,
+    samples: &Samples,
     polled: &[Polled],
     messages: &Messages,
 ) -> anyhow::Result<Option<Share>> {
-    let (Some(settings), messages) = (settings, messages.clone()) else { return Ok(None) };
+    let (Some(mut settings), messages) = (settings, messages.clone()) else { return Ok(None) };
+    settings.account = samples.place().map(account_beside);
     let configs: Vec<_> = polled.iter().map(|one| &one.config).collect();
     let say = Box::new(move |text: &str| messages.say(text));
     Ok(Some(Share::join(settings, &configs, say).context("--share")?))

@@ -345,6 +345,7 @@ impl RecordSettings {
         outputs.first_sample = Some(FirstSampleCheck { defs: defs.clone(), named, context });
         let stream = arguments.stream.then(|| StreamOutput::open(io::stdout(), &self.meta, &defs));
         outputs.stream = stream.transpose()?;
+        outputs.stream.as_ref().map_or(Ok(()), |stream| stream.when_unread(Signals::stop_own))?;
         let server = self.http.take().map(|sockets| {
             serve_newest(sockets, self.meta.clone(), &defs, &mut outputs, arguments.quiet)
         });

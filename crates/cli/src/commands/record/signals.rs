@@ -9,6 +9,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use recorder::{Control, Requests};
+use rustix::process::Signal;
 
 const STOP: u32 = 1;
 const REOPEN: u32 = 2;
@@ -36,6 +37,12 @@ impl Signals {
         // SAFETY: changes only what a signal does that nothing here waits for.
         unsafe { libc::signal(libc::SIGUSR2, libc::SIG_IGN) };
         Signals(())
+    }
+
+    /// Ends this process as TERM from outside does.
+    pub(crate) fn stop_own() {
+        // A process may always signal itself.
+        let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::TERM);
     }
 }
 
