@@ -25,6 +25,7 @@ mod pidstat;
 mod readings;
 mod report;
 mod sadf;
+mod sadf_document;
 mod sar;
 mod sources;
 mod topology;
