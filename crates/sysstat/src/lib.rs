@@ -22,6 +22,7 @@ mod json;
 mod machine;
 mod mpstat;
 mod pidstat;
+mod pidstat_stack;
 mod readings;
 mod report;
 mod sadf;

@@ -250,7 +250,10 @@ fn live(
     let names = asked.report.sources();
     let entries: Vec<&'static Entry> =
         known().filter(|entry| names.contains(&entry.name)).collect();
-    let context = SourceContext::with_process(ProcessOptions::default());
+    let context = SourceContext::with_process(ProcessOptions {
+        threads: asked.report.threads(),
+        ..ProcessOptions::default()
+    });
     let mut feed = LiveFeed::open(session.root, &entries, context);
     let defs = feed.defs();
     let mut snapshot = Snapshot::new(&defs);

@@ -83,6 +83,11 @@ pub(crate) trait Report {
         true
     }
 
+    /// Whether the threads of processes are read, too.
+    fn threads(&self) -> bool {
+        false
+    }
+
     /// What stands before the first interval.
     fn begin(&mut self, _facts: &Facts<'_>, _now_ns: i64, _out: &mut String) {}
 
