@@ -370,10 +370,11 @@ fn tasks<'a>(span: &Span<'a>, has_threads: bool) -> Vec<Task<'a>> {
         if has_threads {
             let others = threads.remove(&own).unwrap_or_default();
             let rows = others.iter().map(|(_, row)| *row).collect();
-            tasks.push(task(&own, row, Kind::FirstThread(rows)));
-            tasks.extend(
-                others.iter().map(|(thread, other)| task(thread, *other, Kind::Thread(row))),
-            );
+            let mut all = vec![task(&own, row, Kind::FirstThread(rows))];
+            all.extend(others.iter().map(|(own, other)| task(own, *other, Kind::Thread(row))));
+            // After numbers have begun again from below, the first thread may be in between.
+            all.sort_by_key(|task| task.thread.parse::<u64>().ok());
+            tasks.extend(all);
         }
     }
     tasks
