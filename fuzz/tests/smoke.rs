@@ -53,7 +53,11 @@ fn seeds(name: &str) -> Vec<Vec<u8>> {
         "atop" => {
             seeds.push(include_bytes!("../../testdata/atop/atop_20261127").to_vec());
         }
-        "sadc" => seeds.push(include_bytes!("../../testdata/sysstat/sa20261126").to_vec()),
+        "sadc" => {
+            seeds.push(include_bytes!("../../testdata/sysstat/sa20261126").to_vec());
+            seeds.push(include_bytes!("../../testdata/sysstat/sa-10.1.5").to_vec());
+            seeds.push(include_bytes!("../../testdata/sysstat/sa-11.2.0").to_vec());
+        }
         "collectl_plain" => seeds.extend(collectls()),
         "collectl_gzip" => seeds.extend(collectls().iter().map(|file| unpacked(file))),
         "sources" => seeds.extend(whit_fuzz::machines::seeds()),

@@ -87,6 +87,111 @@ fn a_file_of_the_installed_sadc_is_shown_as_by_its_sar() {
     }
 }
 
+/// Files of sysstat before 11.7.1, which do not say how they are laid out: `sa-10.1.5` (format 0x2171)
+/// and `sa-11.2.0` (0x2173) have every activity of these versions that is read, with a number of its
+/// own in each field, a comment and a restart.  The installed `sadf -c` makes files of today of them, in
+/// which what was not recorded then is 0, where it is missing here.
+#[test]
+fn old_files_have_the_values_that_sadf_converts() {
+    let what = "sysstat: old daily files beside sadf -c";
+    if !testkit::is_installed(what, "sadf") || !testkit::is_installed(what, "sar") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (name, lines_min) in [("sa-10.1.5", 300), ("sa-11.2.0", 300)] {
+        let old = data().join(name);
+        let converted = Command::new("sadf").arg("-c").arg(&old).output().unwrap();
+        assert!(converted.status.success(), "{}", String::from_utf8_lossy(&converted.stderr));
+        fs::write(folder.path().join("new"), converted.stdout).unwrap();
+        fs::copy(&old, folder.path().join("old")).unwrap();
+        let mut lines = 0;
+        for options in ["-A -C", "-u -P ALL", "-F", "-r ALL -S", "-d -p -n DEV,EDEV"] {
+            let words: Vec<&str> = ["-f", "new"].into_iter().chain(options.split(' ')).collect();
+            let theirs = run("sar", &words, folder.path());
+            let ours = whit(&format!("sysstat sar -f old {options}"), folder.path());
+            assert_eq!(ours.lines().count(), theirs.lines().count(), "{name} {options}:\n{ours}");
+            for (ours, theirs) in ours.lines().zip(theirs.lines()) {
+                // The names of disks are those of another machine.
+                let theirs = theirs.replace(" sda", " dev8-0").replace(" sdb", " dev8-16");
+                let pairs = ours.split_whitespace().zip(theirs.split_whitespace());
+                let is_same = |(ours, theirs): (&str, &str)| {
+                    ours == theirs || ours == "-" && ["0", "0.00"].contains(&theirs)
+                };
+                assert!(pairs.clone().all(is_same), "{name} {options}:\n{ours}\n{theirs}");
+                lines += 1;
+            }
+        }
+        assert!(lines >= lines_min, "{name}: {lines} lines");
+    }
+}
+
+/// A file of the installed `sadc`, with a comment that markup must escape; `None` if it is not installed.
+fn fresh_file(what: &str, folder: &Path) -> Option<()> {
+    let sadc = "/usr/lib/sysstat/sadc";
+    if !Path::new(sadc).exists() {
+        testkit::skip(what, "sadc is not installed");
+        return None;
+    }
+    for words in ["-S XALL 1 3 sa01", "-C a<b&c sa01"] {
+        run(sadc, &words.split(' ').collect::<Vec<_>>(), folder);
+    }
+    testkit::is_installed(what, "sadf").then_some(())
+}
+
+/// A document without the activities that whit does not read.
+fn without_frequencies(document: &str) -> String {
+    let mut lines = Vec::new();
+    let mut is_left_out = false;
+    for line in document.lines() {
+        is_left_out |= line.contains("power-management") && !line.contains("</");
+        if !is_left_out {
+            lines.push(line);
+        }
+        let ends = ["\t\t\t\t</power-management>", "\t\t\t\t\t},", "\t\t\t\t\t}"];
+        is_left_out &= !ends.contains(&line);
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn documents_of_a_file_are_those_of_its_sadf() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(()) = fresh_file("sysstat: documents beside sadf", folder.path()) else { return };
+    for options in [
+        "-j",
+        "-x",
+        "-j -C",
+        "-j -- -A",
+        "-x -- -A",
+        "-j -P ALL -- -u -q ALL -w",
+        "-x -- -F MOUNT -d",
+        "-j -- -F MOUNT -r",
+        "-j -- -n DEV,TCP --iface=nix",
+        "-x -t -- -I SUM -S",
+        "-j -T -- -r -S",
+        "-j -U -s 00:00 -- -b",
+        "-x -P 0 -- -I ALL -n SOFT",
+        "-d -h -- -w -r",
+        "-d -C -- -w -q",
+    ] {
+        let (own, of_sar) = options.split_once(" --").unwrap_or((options, ""));
+        let line = format!("{own} sa01{}", if of_sar.is_empty() { "" } else { " --" }) + of_sar;
+        let words: Vec<&str> = line.split(' ').collect();
+        let theirs = without_frequencies(&run("sadf", &words, folder.path()));
+        let ours = whit(&format!("sysstat sadf {line}"), folder.path());
+        assert_eq!(difference(&ours, &format!("{theirs}\n")), None, "sadf {line}");
+    }
+    // sadf itself writes comments as they are, which is no XML if they have such characters.
+    let ours = whit("sysstat sadf -x sa01 -- -C", folder.path());
+    assert!(ours.contains("com=\"a&lt;b&amp;c\""), "{ours}");
+    let ours = whit("sysstat sadf -j sa01 -- -C -A", folder.path());
+    let json: serde_json::Value = serde_json::from_str(&ours).unwrap();
+    assert_eq!(json["sysstat"]["hosts"][0]["comments"][0]["comment"]["com"], "a<b&c", "{ours}");
+    let ours = whit("sysstat sadf -j sa20261126 -s 23:30", &data());
+    let json: serde_json::Value = serde_json::from_str(&ours).unwrap();
+    assert_eq!(json["sysstat"]["hosts"][0]["statistics"], serde_json::json!([]), "{ours}");
+}
+
 #[test]
 fn a_daily_file_is_a_recording_like_others() {
     let folder = tempfile::tempdir().unwrap();
@@ -113,8 +218,8 @@ fn a_daily_file_is_a_recording_like_others() {
     let said = whit("play sa26 -sc", folder.path());
     assert!(said.contains("the last record is not complete"), "{said}");
     let mut old = bytes.clone();
-    old[2] = 0x71;
+    old[2] = 0x70;
     fs::write(&copy, &old).unwrap();
     let said = whit("play sa26 -sc", folder.path());
-    assert!(said.contains("sadf -c") && said.contains("0x2171"), "{said}");
+    assert!(said.contains("those of 9.1.6 and later are") && said.contains("0x2170"), "{said}");
 }

@@ -280,6 +280,71 @@ fn a_process_is_reported_as_pidstat_does() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
+/// A process with three threads that wait: each has its line, as in pidstat, and so have its stack and
+/// what its children have done.
+#[test]
+fn threads_stacks_and_children_are_those_of_pidstat() {
+    let what = "sysstat: threads beside pidstat";
+    if !testkit::is_installed(what, "pidstat") || !testkit::is_installed(what, "python3") {
+        return;
+    }
+    let program = "import threading,time,subprocess,sys\n\
+                   subprocess.run(['sh','-c','i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'])\n\
+                   [threading.Thread(target=time.sleep,args=(1000,),daemon=True).start() for _ in 'ab']\n\
+                   print('up',flush=True)\nsys.stdin.read()";
+    let mut threads = Command::new("python3")
+        .args(["-c", program])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    let mut output = std::io::BufReader::new(threads.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut output, &mut said).unwrap();
+    let pid = threads.id();
+    let status = |task: &str| {
+        fs::read_to_string(format!("/proc/{pid}/task/{task}/stat")).unwrap_or_default()
+    };
+    testkit::wait_until("all threads sleep", || {
+        let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+        let states: Vec<String> =
+            tasks.map(|task| status(task.file_name().to_str().unwrap())).collect();
+        states.len() == 3 && states.iter().all(|stat| stat.contains(") S"))
+    });
+    let run = |program: &str, line: &str| {
+        let mut command = Command::new(program);
+        command.args(line.split(' ')).env("LC_ALL", "C").env("TZ", "UTC");
+        String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned()
+    };
+    let mut failures = Vec::new();
+    // Of CPU time the columns only: the two count ticks of short runs by other means.
+    let heading = |text: &str| {
+        text.lines()
+            .filter(|line| line.contains("UID"))
+            .map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>().join(" "))
+            .collect::<Vec<_>>()
+    };
+    for options in ["-u -T CHILD", "-ru -T ALL -h", "-t -u", "-ur -T ALL 1 1"] {
+        let theirs = run("pidstat", &format!("-p {pid} {options}"));
+        let ours = run(WHIT, &format!("sysstat pidstat -p {pid} {options}"));
+        assert_eq!(heading(&ours), heading(&theirs), "{options}");
+        assert_eq!(ours.lines().count(), theirs.lines().count(), "{options}: {ours}");
+    }
+    for options in ["-t -r", "-t -R", "-t -w 1 1", "-s", "-t -s", "-r -T CHILD"] {
+        let theirs = run("pidstat", &format!("-p {pid} {options}"));
+        let ours = run(WHIT, &format!("sysstat pidstat -p {pid} {options}"));
+        if let Some(difference) = difference("", &ours, &theirs) {
+            failures.push(format!("{options}:\n    {difference}"));
+        }
+    }
+    let ours = run(WHIT, &format!("sysstat pidstat -H -p {pid}"));
+    let is_epoch = |line: &str| line.split(' ').next().unwrap().parse::<u64>().is_ok();
+    assert!(ours.lines().skip(2).all(is_epoch), "{ours}");
+    threads.kill().unwrap();
+    threads.wait().unwrap();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
 #[test]
 fn a_recording_is_reported_as_the_host_is() {
     let folder = tempfile::tempdir().unwrap();

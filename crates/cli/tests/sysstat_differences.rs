@@ -60,7 +60,7 @@ const COPIED: &[&str] = &[
 ];
 
 /// Columns that are other numbers, by their titles, and why: see docs/from-sysstat.md.
-const OTHER: &[&str] = &["pgsteal/s", "%vmeff", "pty-nr", "%guest", "iodelay", "fd-nr"];
+const OTHER: &[&str] = &["pgsteal/s", "%vmeff", "pty-nr", "%guest", "iodelay", "fd-nr", "guest-ms"];
 
 fn copy_kernel_files(folder: &Path) {
     for file in COPIED {

@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use recording::Reader;
 use recording::atop::is_atop_name;
-use recording::sadc::is_sadc_name;
+use recording::sadc::{SadcComment, SadcReader, is_sadc_name};
 use sample::{Meta, SourceDef};
 use source::Entry;
 use text::error_text::with_causes;
@@ -69,6 +69,21 @@ impl RecordedFile {
         let seconds =
             self.started(&self.zone).offset().seconds() - self.started(local).offset().seconds();
         i64::from(seconds) * 1_000_000_000
+    }
+
+    /// The comments that users put into a daily file of sysstat, those of the period, in its order; no
+    /// other recording has any.  Reads the whole file.
+    ///
+    /// # Errors
+    /// The end of the period is before its start, or the file cannot be read.
+    pub fn comments(&self, selection: &TimeSelection) -> Result<Vec<SadcComment>, FeedError> {
+        if self.origin != Origin::Sadc {
+            return Ok(Vec::new());
+        }
+        let range = self.range(selection)?;
+        let mut comments = SadcReader::comments(&self.path)?;
+        comments.retain(|one| (range.from_ns..=range.thru_ns).contains(&one.realtime_ns));
+        Ok(comments)
     }
 
     /// Checks that new samples can be read at once; collectl's compressed recordings grow in

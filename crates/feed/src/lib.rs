@@ -45,7 +45,7 @@ pub use recorded::{
     COLLECTL_LETTERS, RECORDED_BESIDE, RecordingSet, check_recorded, has_text_for, holds,
     recordable, sets,
 };
-pub use recording::sadc::SADC_TRANSFERS;
+pub use recording::sadc::{SADC_TRANSFERS, SadcComment};
 pub use search::{TimeColumn, search};
 pub use whit::WhitFeed;
 

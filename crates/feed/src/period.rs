@@ -48,6 +48,8 @@ pub struct TimeSelection {
     thru: Option<GivenTime>,
     /// Nanoseconds by which recordings are shown later than they were made.
     offset_ns: i64,
+    /// Whether the first sample of the period is the base for rates, not the one before it.
+    begins_with_base: bool,
 }
 
 /// A period of one recording, in nanoseconds since the epoch, both ends included.
@@ -90,7 +92,8 @@ impl TimeSelection {
         let end = |option, text| read(text).map_err(|error| TimeError::Form { option, error });
         let start = from.map(|text| end("--from", text)).transpose()?;
         let stop = thru.map(|text| end("--thru", text)).transpose()?;
-        let selection = TimeSelection { from: start, thru: stop, offset_ns: 0 };
+        let selection =
+            TimeSelection { from: start, thru: stop, offset_ns: 0, begins_with_base: false };
         let has_days = |moment: Option<GivenTime>| moment.is_none_or(|moment| moment.has_day());
         if has_days(start) && has_days(stop) {
             selection.of(now.date(), now.time_zone(), 0).map_err(|error| match error {
@@ -109,6 +112,12 @@ impl TimeSelection {
     #[must_use]
     pub fn shown_later_by(self, offset_ns: i64) -> Self {
         TimeSelection { offset_ns, ..self }
+    }
+
+    /// The period whose first sample is the base for rates, as `sar -s` reckons.
+    #[must_use]
+    pub fn beginning_with_base(self) -> Self {
+        TimeSelection { begins_with_base: true, ..self }
     }
 
     /// Nanoseconds by which recordings are shown later than they were made.
@@ -146,7 +155,8 @@ impl TimeSelection {
                 GivenTime::Civil { .. } => civil_ns(first_day, first_time, zone)?,
             };
             // collectl uses no base if the day is shown from midnight.
-            let base_ns = if first_time == Time::midnight() { 0 } else { interval_ns };
+            let has_none = first_time == Time::midnight() || self.begins_with_base;
+            let base_ns = if has_none { 0 } else { interval_ns };
             span.base_ns = span.from_ns.saturating_sub(base_ns);
         }
         if let Some(thru) = self.thru {

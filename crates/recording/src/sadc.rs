@@ -1,4 +1,4 @@
-//! Import of the daily files that sysstat's `sadc` writes (`sa26`, `sa20261126`), of sysstat 11.7.1
+//! Import of the daily files that sysstat's `sadc` writes (`sa26`, `sa20261126`), of sysstat 9.1.6
 //! to 12, on machines of either byte order and word size.
 //!
 //! ```text
@@ -6,7 +6,7 @@
 //! record header │ items of each activity, in the order of the descriptions │ record header │ …
 //! ```
 //!
-//! The file says how large each of its structures is, and how many 64-bit numbers, words of the
+//! Since 11.7.1 the file says how large each of its structures is, and how many 64-bit numbers, words of the
 //! machine and 32-bit numbers it begins with; versions only add numbers at the end of one of these
 //! three groups.  So files of versions that came later are read, too.  An activity whose own number
 //! of format is not known is passed over.
@@ -17,10 +17,14 @@
 //! - [`input`]: numbers of either byte order, with limits.
 //! - [`head`]: what stands before the first record, as [`sample::Meta`].
 //! - [`activities`]: what the numbers are.
+//! - [`old`]: files of before 11.7.1, which do not say how they are laid out.
 
 mod activities;
+mod description;
 mod head;
 mod input;
+mod old;
+mod structure;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -29,12 +33,13 @@ use std::path::{Path, PathBuf};
 
 use sample::Meta;
 
-use crate::imported::{ImportEnding, ImportedRecord, ImportedRow};
+use crate::imported::{ImportEnding, ImportedRecord, ImportedRow, text};
 
 pub use activities::{SADC_FIELDS, SADC_TRANSFERS};
 
 use activities::Rows;
-use head::{Description, Head};
+use description::Description;
+use head::Head;
 use input::{Input, Layout};
 
 /// Why a file of `sadc` cannot be read.
@@ -54,8 +59,8 @@ pub enum SadcError {
     NotSadc(PathBuf),
     /// A format from before files described themselves.
     #[error(
-        "{path} is of sysstat before 11.7.1 (format {format:#x}), which did not say in the file how \
-         it is laid out; `sadf -c {path} > NEW` of a newer sysstat converts it"
+        "{path} is of a sysstat whose files are not known here (format {format:#x}; those of 9.1.6 and \
+         later are); if it is older, no program converts it: use the sar of its time"
     )]
     TooOld {
         /// The file.
@@ -76,6 +81,18 @@ pub enum SadcError {
     },
 }
 
+/// A text that a user put into a file (`sadc -C`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SadcComment {
+    /// When, since the epoch, to the second.
+    pub realtime_ns: i64,
+    /// When the record of values before it was made: since the epoch, and since the boot; the least
+    /// numbers if there is none.
+    pub after: (i64, u64),
+    /// The text.
+    pub text: Vec<u8>,
+}
+
 /// A file of `sadc` being read.
 pub struct SadcReader {
     head: Head,
@@ -86,6 +103,9 @@ pub struct SadcReader {
     /// Records of starts and comments between two of values.
     is_restart: bool,
     started: bool,
+    /// The comments read so far, if they are wanted, and the time of the latest record of values.
+    comments: Option<Vec<SadcComment>>,
+    latest: (i64, u64),
 }
 
 impl SadcReader {
@@ -122,7 +142,20 @@ impl SadcReader {
             ending: ImportEnding::Whole,
             is_restart: false,
             started: false,
+            comments: None,
+            latest: (i64::MIN, 0),
         })
+    }
+
+    /// The comments of a file, in its order.  Reads the whole file; they take at most twice its size.
+    ///
+    /// # Errors
+    /// See [`SadcError`].
+    pub fn comments(path: &Path) -> Result<Vec<SadcComment>, SadcError> {
+        let mut reader = SadcReader::open(path)?;
+        reader.comments = Some(Vec::new());
+        while reader.next_record()?.is_some() {}
+        Ok(reader.comments.unwrap_or_default())
     }
 
     /// What the file says about its machine.
@@ -185,13 +218,19 @@ impl SadcReader {
             match header.kind {
                 head::STATISTICS | head::LAST_STATISTICS => {}
                 head::RESTART => {
-                    // The number of CPUs from here on.
-                    self.input.skip(4)?;
+                    self.head.read_restart(&mut self.input)?;
                     self.is_restart = true;
                     continue;
                 }
                 head::COMMENT => {
-                    self.input.skip(head::COMMENT_BYTES)?;
+                    self.input.bytes(&mut self.scratch, head::COMMENT_BYTES)?;
+                    if let Some(comments) = &mut self.comments {
+                        comments.push(SadcComment {
+                            realtime_ns: header.realtime_ns,
+                            after: self.latest,
+                            text: text(&self.scratch).to_vec(),
+                        });
+                    }
                     continue;
                 }
                 head::EXTRA_FIRST..=head::EXTRA_LAST => continue,
@@ -210,8 +249,10 @@ impl SadcReader {
             self.rows.add_up_cpus();
             let is_restart = std::mem::take(&mut self.is_restart) && self.started;
             self.started = true;
+            let uptime_ns = header.uptime_hundredths.saturating_mul(10_000_000);
+            self.latest = (header.realtime_ns, uptime_ns);
             return Ok(Some(ImportedRecord {
-                uptime_ns: header.uptime_hundredths.saturating_mul(10_000_000),
+                uptime_ns,
                 realtime_ns: header.realtime_ns,
                 is_restart,
             }));

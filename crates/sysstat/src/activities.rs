@@ -1,6 +1,9 @@
 //! The tables of `sar`, as data: which source, which columns, which rows.
 
+use std::sync::Arc;
+
 use feed::SADC_TRANSFERS;
+use sample::SourceDef;
 
 use crate::columns::{Column, change, column, cpu_shares, rate};
 use crate::format::{Unit, percent, ratio};
@@ -18,6 +21,26 @@ pub(crate) struct Activity {
     pub(crate) columns: &'static [Column],
     /// The lines of the activity: a name, and what they are made of.
     pub(crate) lines: for<'a> fn(&Span<'a>, &Chosen) -> Vec<Line<'a>>,
+}
+
+impl Activity {
+    /// The heading of the names of its instances.
+    pub(crate) fn heading(&self, chosen: &Chosen) -> Option<&'static str> {
+        match self.label {
+            Some("FILESYSTEM") if chosen.by_mount => Some("MOUNTPOINT"),
+            label => label,
+        }
+    }
+
+    /// Whether it is the time of CPUs, of which no line is all 0.
+    pub(crate) fn is_cpu_time(&self) -> bool {
+        self.option.starts_with("-u")
+    }
+
+    /// Whether a recording with these sources has values of it.
+    pub(crate) fn is_recorded(&self, defs: &[Arc<SourceDef>]) -> bool {
+        self.sources.iter().any(|source| defs.iter().any(|def| def.name == *source))
+    }
 }
 
 /// A line: its name, and the instances that it is made of.
@@ -124,6 +147,11 @@ pub(crate) fn is_within(ranges: &[(usize, usize)], number: usize) -> bool {
 /// `cpu3` is `3`.
 pub(crate) fn cpu_number(name: &str) -> &str {
     name.strip_prefix("cpu").unwrap_or(name)
+}
+
+/// A column of interrupts, `CPU3`, is of CPU `3`.
+pub(crate) fn cpu_label(title: &str) -> &str {
+    title.strip_prefix("CPU").unwrap_or(title)
 }
 
 /// The lines of CPUs.
@@ -296,7 +324,18 @@ fn used_of(rows: &[Row<'_>], size: &str, free: &str) -> Option<f64> {
 }
 
 /// Daily files of sysstat have the sum alone.
-const TRANSFERS: &[&str] = &["reads", "writes", "discards", "transfers"];
+pub(crate) const TRANSFERS: &[&str] = &["reads", "writes", "discards", "transfers"];
+
+/// What transfers of a disk move.
+pub(crate) const DISK_SECTORS: &[&str] = &["read_sectors", "write_sectors", "discard_sectors"];
+
+/// How long transfers of a disk take.
+pub(crate) const DISK_TIMES: &[&str] = &["read_ms", "write_ms", "discard_ms"];
+
+/// How much these counters of a disk grew for each transfer.
+pub(crate) fn each_transfer(rows: &[Row<'_>], fields: &[&str]) -> Option<f64> {
+    Some(ratio(change(rows, fields)?, change(rows, TRANSFERS)?))
+}
 
 /// Columns of counters: how often a second.
 macro_rules! rates {
@@ -459,15 +498,11 @@ pub(crate) static BY_LETTER: &[Activity] = &[
             column!("rkB/s", 10, Kibibytes, |rows| Some(one(rows, "read_sectors")? / 2.0)),
             column!("wkB/s", 10, Kibibytes, |rows| Some(one(rows, "write_sectors")? / 2.0)),
             column!("dkB/s", 10, Kibibytes, |rows| Some(one(rows, "discard_sectors")? / 2.0)),
-            column!("areq-sz", 10, Kibibytes, |rows| {
-                let sectors = ["read_sectors", "write_sectors", "discard_sectors"];
-                Some(ratio(change(rows, &sectors)? / 2.0, change(rows, TRANSFERS)?))
-            }),
+            column!("areq-sz", 10, Kibibytes, |rows| Some(
+                each_transfer(rows, DISK_SECTORS)? / 2.0
+            )),
             column!("aqu-sz", 10, Plain, |rows| Some(one(rows, "weighted_ms")? / 1000.0)),
-            column!("await", 10, Plain, |rows| {
-                let times = ["read_ms", "write_ms", "discard_ms"];
-                Some(ratio(change(rows, &times)?, change(rows, TRANSFERS)?))
-            }),
+            column!("await", 10, Plain, |rows| each_transfer(rows, DISK_TIMES)),
             column!("%util", 10, Percent, |rows| Some(one(rows, "busy_ms")? / 10.0)),
         ],
         lines: disk_lines,

@@ -48,7 +48,8 @@ pub(crate) fn cpu_share(rows: &[Row<'_>], fields: &[&str], without: &[&str]) -> 
         return Some(if is_idle { 100.0 } else { 0.0 });
     }
     let less = change(rows, without).unwrap_or(0.0);
-    Some(percent(change(rows, fields)? - less, all))
+    // Guests are counted later than what they are part of.
+    Some(percent((change(rows, fields)? - less).max(0.0), all))
 }
 
 /// Shares of CPU time in columns of a width: a title, the kinds, and the kinds within them that are

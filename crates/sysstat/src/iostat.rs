@@ -87,7 +87,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     };
     let mut pace = Pace::default();
     let mut recording = Recording::Host;
-    let mut words = Words::new(words);
+    let (mut words, mut unit) = (Words::new(words), None::<String>);
     while let Some(word) = words.next()? {
         let option = match word {
             Word::Plain(word) => {
@@ -105,8 +105,13 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
             "d" => iostat.disk = true,
             "x" => iostat.extended = true,
             "s" => iostat.short = true,
-            "k" => iostat.mebibytes = false,
-            "m" => iostat.mebibytes = true,
+            "k" | "m" => {
+                let is_other = |known: &String| *known != option;
+                if unit.replace(option.clone()).as_ref().is_some_and(is_other) {
+                    return Err(SysstatError::Usage("-k and -m: give one of them".to_owned()));
+                }
+                iostat.mebibytes = option == "m";
+            }
             "t" => iostat.timestamp = true,
             "y" => iostat.omit_first = true,
             "z" => iostat.omit_idle = true,
@@ -280,7 +285,8 @@ impl Iostat {
         if self.timestamp {
             members.push(json::text("timestamp", &facts.clock.date_and_time(span.ended_ns)));
         }
-        let decimals = self.style.decimals;
+        // Whatever --dec says.
+        let decimals = 2;
         if self.cpu {
             let shares = cpu_shares(span)?.map(|(name, share)| json::number(name, share, decimals));
             members.push(format!("\"avg-cpu\":  {{{}}}", shares.join(", ")));
@@ -358,7 +364,7 @@ impl Report for Iostat {
 
     fn begin(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
         if self.json.is_some() {
-            return json::begin(facts.meta, &facts.clock.date(now_ns), out);
+            return json::begin(facts.meta, &[("date", &facts.clock.date(now_ns))], out);
         }
         out.push_str(&banner(facts.meta, &facts.clock.date(now_ns)));
         if self.omit_first {

@@ -1,24 +1,26 @@
-//! The frame of `-o JSON`, as `iostat` and `mpstat` write it: facts of the machine, then a list with an
-//! object for each interval.
+//! The frame of `-o JSON`, as `iostat`, `mpstat` and `sadf` write it: facts of the machine, then a list
+//! with an object for each interval.
 
 use std::fmt::Write as _;
 
 use sample::Meta;
 
-/// The beginning, up to the list of intervals.
-pub(crate) fn begin(meta: &Meta, date: &str, out: &mut String) {
+/// The beginning, up to the list of intervals; `times` are when the report is of, by name.
+pub(crate) fn begin(meta: &Meta, times: &[(&str, &str)], out: &mut String) {
     let fact = |key| quoted(meta.get(key).unwrap_or_default());
     let _ = write!(
         out,
         "{{\"sysstat\": {{\n\t\"hosts\": [\n\t\t{{\n\t\t\t\"nodename\": {},\n\t\t\t\"sysname\": \
-         \"Linux\",\n\t\t\t\"release\": {},\n\t\t\t\"machine\": {},\n\t\t\t\"number-of-cpus\": {},\n\
-         \t\t\t\"date\": {},\n\t\t\t\"statistics\": [\n",
+         \"Linux\",\n\t\t\t\"release\": {},\n\t\t\t\"machine\": {},\n\t\t\t\"number-of-cpus\": {},\n",
         quoted(meta.host()),
         fact("kernel"),
         fact("architecture"),
         meta.cpus(),
-        quoted(date),
     );
+    for (name, time) in times {
+        let _ = writeln!(out, "\t\t\t{},", text(name, time));
+    }
+    out.push_str("\t\t\t\"statistics\": [\n");
 }
 
 /// An interval: the members of its object.
@@ -31,7 +33,13 @@ pub(crate) fn interval(is_first: bool, members: &[String], out: &mut String) {
 
 /// The end of all.
 pub(crate) fn end(out: &mut String) {
-    out.push_str("\n\t\t\t]\n\t\t}\n\t]\n}}\n");
+    out.push_str("\n\t\t\t]");
+    end_of_host(out);
+}
+
+/// What stands after the last list.
+pub(crate) fn end_of_host(out: &mut String) {
+    out.push_str("\n\t\t}\n\t]\n}}\n");
 }
 
 /// A member whose value is a list, an element a line.
@@ -53,7 +61,8 @@ pub(crate) fn text(name: &str, value: &str) -> String {
     format!("\"{name}\": {}", quoted(value))
 }
 
-fn quoted(value: &str) -> String {
+/// A text as JSON.
+pub(crate) fn quoted(value: &str) -> String {
     let mut out = Vec::new();
     text::escape::push_json_string(&mut out, value.as_bytes());
     String::from_utf8_lossy(&out).into_owned()

@@ -40,6 +40,11 @@ impl Clock {
         self.write(realtime_ns, "%F %T")
     }
 
+    /// The date as ISO 8601 writes it.
+    pub(crate) fn iso_date(&self, realtime_ns: i64) -> String {
+        self.write(realtime_ns, "%F")
+    }
+
     /// Date and time for programs, as `sadf` writes them.
     pub(crate) fn utc(&self, realtime_ns: i64) -> String {
         let utc = Clock { zone: TimeZone::UTC, is_iso: true };

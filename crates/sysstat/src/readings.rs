@@ -1,11 +1,14 @@
 //! The loop: readings of this host or of recordings, and the report over them.
 
+use std::collections::VecDeque;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use feed::{Feed as _, LiveFeed, PlaySettings, Playback, RecordedFile, Step, TimeSelection};
+use feed::{
+    Feed as _, LiveFeed, PlaySettings, Playback, RecordedFile, SadcComment, Step, TimeSelection,
+};
 use jiff::Zoned;
 use layout::{Frame, Options};
 use sample::{Meta, Sample, Snapshot, SourceDef, State};
@@ -65,6 +68,9 @@ pub fn run(
     recorded(asked, &path, &clock, session)
 }
 
+/// When a reading was taken: since the epoch, and by the monotonic clock.
+type ReadAt = (i64, u64);
+
 /// The readings at the ends of the spans that are shown.
 struct Shown<'a, 'b> {
     report: &'b mut dyn Report,
@@ -80,6 +86,10 @@ struct Shown<'a, 'b> {
     seen: Option<(u64, i64)>,
     /// When the reading before was taken, shown or not, by the monotonic clock.
     before_ns: u64,
+    /// Comments that are not shown yet.
+    comments: VecDeque<SadcComment>,
+    /// The latest reading of a recording.
+    reached: ReadAt,
     text: String,
 }
 
@@ -97,6 +107,8 @@ impl<'a, 'b> Shown<'a, 'b> {
             intervals: 0,
             seen: None,
             before_ns: 0,
+            comments: VecDeque::new(),
+            reached: (i64::MIN, 0),
             text: String::new(),
         }
     }
@@ -134,6 +146,7 @@ impl Shown<'_, '_> {
         let begun_ns = frame.tracks.iter().map(|track| track.previous.realtime_ns).max();
         let begun_ns = begun_ns.unwrap_or(frame.realtime_ns);
         if !is_first {
+            self.comments_before((self.reached.0, self.reached.1.saturating_add(1)));
             self.averages();
             self.report.restart(&self.facts, begun_ns, &mut self.text);
         }
@@ -149,6 +162,13 @@ impl Shown<'_, '_> {
             self.report.begin(&self.facts, self.then_ns, &mut self.text);
         }
         Ok(())
+    }
+
+    /// Shows the comments that were made after an earlier reading than this one.
+    fn comments_before(&mut self, reading: ReadAt) {
+        while let Some(comment) = self.comments.pop_front_if(|one| one.after < reading) {
+            self.report.comment(&self.facts, &self.defs, &comment, &mut self.text);
+        }
     }
 
     /// Whether a reading is shown when one in so many seconds is: if no other one is nearer to a
@@ -230,7 +250,10 @@ fn live(
     let names = asked.report.sources();
     let entries: Vec<&'static Entry> =
         known().filter(|entry| names.contains(&entry.name)).collect();
-    let context = SourceContext::with_process(ProcessOptions::default());
+    let context = SourceContext::with_process(ProcessOptions {
+        threads: asked.report.threads(),
+        ..ProcessOptions::default()
+    });
     let mut feed = LiveFeed::open(session.root, &entries, context);
     let defs = feed.defs();
     let mut snapshot = Snapshot::new(&defs);
@@ -240,7 +263,14 @@ fn live(
     };
     let (samples, now_ns) = read()?;
     let ReportSession { screen_lines, users, .. } = *session;
-    let facts = Facts { meta: &session.meta, root: Some(session.root), clock, screen_lines, users };
+    let facts = Facts {
+        meta: &session.meta,
+        root: Some(session.root),
+        clock,
+        here: clock,
+        screen_lines,
+        users,
+    };
     let report = asked.report.as_mut();
     let mut shown = Shown::new(report, facts, defs);
     shown.base(samples.into_iter(), now_ns);
@@ -279,24 +309,25 @@ fn recorded(
     left_out.into_iter().for_each(&mut *session.note);
     let newest = files.iter().max_by_key(|file| file.started_ns);
     let newest = newest.ok_or_else(|| SysstatError::NoReadings(path.to_owned()))?;
-    let clock = Clock { zone: newest.zone.clone(), is_iso: clock.is_iso };
+    let (here, clock) = (clock, Clock { zone: newest.zone.clone(), is_iso: clock.is_iso });
     let of_host = |file: &&RecordedFile| file.meta.host() == newest.meta.host();
     let files: Vec<&RecordedFile> = files.iter().filter(of_host).collect();
     // What the recorder notes of itself is in every recording: by it is seen that samples follow.
     let mut sources = asked.report.sources();
     sources.push(source::OWN_SOURCE);
-    let settings = PlaySettings {
-        selection: TimeSelection::parse(asked.from.as_deref(), asked.thru.as_deref(), &now)?,
-        entries: known().collect(),
-        sources,
-        ..PlaySettings::default()
-    };
+    let selection = TimeSelection::parse(asked.from.as_deref(), asked.thru.as_deref(), &now)?;
+    let selection = selection.beginning_with_base();
+    let comments = if asked.has_comments { comments(&files, &selection)? } else { Vec::new() };
+    let settings =
+        PlaySettings { selection, entries: known().collect(), sources, ..PlaySettings::default() };
     let options = Options::default();
     let mut playback = Playback::default();
     playback.begin(&files, settings);
     let ReportSession { screen_lines, .. } = *session;
-    let facts = Facts { meta: &newest.meta, root: None, clock: &clock, screen_lines, users: None };
+    let meta = &newest.meta;
+    let facts = Facts { meta, root: None, clock: &clock, here, screen_lines, users: None };
     let mut shown = Shown::new(asked.report.as_mut(), facts, Vec::new());
+    shown.comments = comments.into();
     let interval_s = asked.pace.interval.map_or(0, |length| length.as_secs() as i64);
     let count = asked.pace.count.unwrap_or(u64::MAX);
     let mut left = count;
@@ -317,13 +348,15 @@ fn recorded(
                 left = count;
             }
         }
+        let now = latest(frame.tracks.iter().map(|track| &track.current));
+        shown.reached = (now.1, now.0);
+        shown.comments_before(shown.reached);
         if left == 0 {
             match shown.report.counts_anew() {
                 true => continue,
                 false => break,
             }
         }
-        let now = latest(frame.tracks.iter().map(|track| &track.current));
         if !shown.is_due(now.0, interval_s) {
             continue;
         }
@@ -333,11 +366,30 @@ fn recorded(
         left -= 1;
     }
     if shown.seen.is_none() {
-        return Err(nothing_seen(&*shown.report, &files, path));
+        match nothing_seen(&*shown.report, &files, path) {
+            SysstatError::NoReadings(_) if shown.report.is_whole_when_empty() => {
+                shown.report.begin(&shown.facts, newest.started_ns, &mut shown.text);
+            }
+            error => return Err(error),
+        }
     }
+    shown.comments_before((i64::MAX, u64::MAX));
     shown.averages();
     shown.report.end(&mut shown.text);
     shown.write(session.out)
+}
+
+/// The comments within recordings, in the order of their times.
+fn comments(
+    files: &[&RecordedFile],
+    selection: &TimeSelection,
+) -> Result<Vec<SadcComment>, SysstatError> {
+    let mut comments = Vec::new();
+    for file in files {
+        comments.extend(file.comments(selection)?);
+    }
+    comments.sort_by_key(|comment| comment.after);
+    Ok(comments)
 }
 
 /// The sources of recorders, and those that only `sar` shows.

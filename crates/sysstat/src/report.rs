@@ -1,8 +1,10 @@
 //! What a tool is to the loop that reads samples.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use sample::Meta;
+use feed::SadcComment;
+use sample::{Meta, SourceDef};
 
 use crate::SysstatError;
 use crate::machine::Clock;
@@ -17,6 +19,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) root: Option<&'a Path>,
     /// How times are written.
     pub(crate) clock: &'a Clock,
+    /// The same in the zone of this machine, which need not be that of the recording.
+    pub(crate) here: &'a Clock,
     /// After how many lines a heading is repeated; `None` for never.
     pub(crate) screen_lines: Option<usize>,
     /// How many users are logged in, if that can be known.
@@ -37,6 +41,8 @@ pub(crate) struct Asked {
     pub(crate) from: Option<String>,
     /// See `from`.
     pub(crate) thru: Option<String>,
+    /// Whether comments within a recording are shown.
+    pub(crate) has_comments: bool,
 }
 
 /// Where readings come from.
@@ -55,7 +61,15 @@ impl Asked {
     /// A report of this host.
     pub(crate) fn new(report: Box<dyn Report>, pace: Pace) -> Self {
         let recording = Recording::Host;
-        Asked { report, pace, recording, since_boot: false, from: None, thru: None }
+        Asked {
+            report,
+            pace,
+            recording,
+            since_boot: false,
+            from: None,
+            thru: None,
+            has_comments: false,
+        }
     }
 }
 
@@ -67,6 +81,11 @@ pub(crate) trait Report {
     /// Whether a recording must have all of them: with `-A` what it has is shown.
     fn needs_all(&self) -> bool {
         true
+    }
+
+    /// Whether the threads of processes are read, too.
+    fn threads(&self) -> bool {
+        false
     }
 
     /// What stands before the first interval.
@@ -88,6 +107,21 @@ pub(crate) trait Report {
 
     /// The machine was started again.
     fn restart(&mut self, _facts: &Facts<'_>, _now_ns: i64, _out: &mut String) {}
+
+    /// A comment within a recording, whose sources `defs` are.
+    fn comment(
+        &mut self,
+        _facts: &Facts<'_>,
+        _defs: &[Arc<SourceDef>],
+        _comment: &SadcComment,
+        _out: &mut String,
+    ) {
+    }
+
+    /// Whether a report of a recording without readings in the period is one, too: an empty document.
+    fn is_whole_when_empty(&self) -> bool {
+        false
+    }
 
     /// Whether the count of a recording's reports begins anew where the machine was started again.
     fn counts_anew(&self) -> bool {

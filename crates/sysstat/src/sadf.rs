@@ -1,22 +1,31 @@
-//! `sadf`: the tables of `sar` for programs, fields between tabs or semicolons.
+//! `sadf`: the tables of `sar` for programs: fields between tabs or semicolons, or a document.
 //!
-//! `-p` writes a line for each number, `-d` a line for each instance with a heading before each table.
+//! `-p` writes a line for each number, `-d` a line for each instance with a heading before each table,
+//! with `-h` one for each interval; `-j` and `-x` write a [`Document`].
 //! The columns are those of `sar`: [`crate::activities`].
 
 use std::fmt::Write as _;
+use std::sync::Arc;
+
+use feed::SadcComment;
+use sample::SourceDef;
 
 use crate::SysstatError;
-use crate::activities::Activity;
+use crate::activities::{Activity, Chosen};
 use crate::format::Style;
+use crate::machine::Clock;
 use crate::report::{Asked, Facts, Recording, Report};
-use crate::sar::{Options, Shown, columns, sources};
+use crate::sadf_document::{self, Document, Markup};
+use crate::sar::{Options, Shown, columns, comment_text, sources};
 use crate::values::{Row, Span};
 use crate::words::{Pace, Word, Words, unknown};
 
 pub(crate) const USAGE: &str = "\
 Usage: sadf [options] [interval [count]] [recording] [-- options of sar]
-  -p  a line for each number (the default)   -d  a line for each instance
-  -t, -T  times of the recorded machine      -U  seconds since 1970
+  -p  a line for each number (the default)   -d  a line for each instance; with -h for each interval
+  -j  JSON                                   -x  XML
+  -t  times of the recorded machine          -T  of this one          -U  seconds since 1970
+  -C  comments that daily files of sadc have
   -P LIST | ALL                 these CPUs
   --dev= --fs= --iface= --int=  only these, with commas between
   -s [TIME] -e [TIME]           from and until
@@ -30,13 +39,16 @@ enum Form {
     Lines,
     /// `-d`.
     Database,
+    /// `-d -h`.
+    Wide,
 }
 
 /// How times are written.
 #[derive(Clone, Copy)]
 enum Stamp {
     Utc,
-    Local,
+    Recorded,
+    Here,
     Epoch,
 }
 
@@ -46,26 +58,24 @@ struct Sadf {
     options: Options,
     /// What is written of each activity, since each is shown as a whole.
     tables: Vec<String>,
+    /// Whether the heading of each was written since the machine was started.
+    has_heading: Vec<bool>,
 }
 
 /// Options of the program that are refused, and why.
 static REFUSED: &[(&str, &str)] = &[
-    ("C", "recordings have no comments"),
     ("c", "whit reads the file as it is"),
     ("g", "whit serve has graphs"),
-    ("h", "each table has columns of its own; use -d"),
     ("H", "use whit play --contents"),
-    ("j", "use -d, or whit play -oJ"),
     ("l", "whit send gives recordings to other programs"),
     ("O", "it belongs to -g and -l"),
     ("r", "the numbers of the kernel are given by whit play --csv"),
-    ("x", "use -d, or whit play -oJ"),
 ];
 
 /// Reads the command line.
 pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     let mut options = Options::default();
-    let (mut form, mut stamp) = (Form::Lines, Stamp::Utc);
+    let (mut form, mut stamp, mut is_wide) = (None, None, false);
     let (mut pace, mut recording) = (Pace::default(), Recording::Service);
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let (own, of_sar) = (&words[..end], words.get(end + 1..).unwrap_or_default());
@@ -83,11 +93,12 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
             Word::Option(option) => option,
         };
         match option.as_str() {
-            "p" => form = Form::Lines,
-            "d" => form = Form::Database,
-            "t" | "T" => stamp = Stamp::Local,
-            "U" => stamp = Stamp::Epoch,
-            "P" | "dev" | "fs" | "iface" | "int" | "s" | "e" => options.take(&option, &mut own)?,
+            "p" | "d" | "j" | "x" => only_one(&mut form, &option, "-p, -d, -j and -x")?,
+            "t" | "T" | "U" => only_one(&mut stamp, &option, "-t, -T and -U")?,
+            "h" => is_wide = true,
+            "P" | "C" | "dev" | "fs" | "iface" | "int" | "s" | "e" => {
+                options.take(&option, &mut own)?;
+            }
             "help" => return Err(SysstatError::Help(USAGE.to_owned())),
             _ => match REFUSED.iter().find(|(name, _)| *name == option) {
                 Some((name, why)) => return Err(SysstatError::Refused(format!("-{name}"), why)),
@@ -105,19 +116,69 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         }
     }
     options.put_in_order();
+    let stamp = match stamp.as_deref() {
+        Some("t") => Stamp::Recorded,
+        Some("T") => Stamp::Here,
+        Some("U") => Stamp::Epoch,
+        _ => Stamp::Utc,
+    };
     let (from, thru) = (options.from.take(), options.thru.take());
-    let tables = vec![String::new(); options.activities.len()];
-    let mut asked = Asked::new(Box::new(Sadf { form, stamp, options, tables }), pace);
+    let has_comments = options.has_comments;
+    let report: Box<dyn Report> = match form.as_deref() {
+        Some("j") => Box::new(DocumentOf::new(Markup::Json, stamp, options)),
+        Some("x") => Box::new(DocumentOf::new(Markup::Xml, stamp, options)),
+        form => {
+            let form = match form {
+                Some("d") if is_wide => Form::Wide,
+                Some("d") => Form::Database,
+                _ => Form::Lines,
+            };
+            let tables = vec![String::new(); options.activities.len()];
+            let has_heading = vec![false; options.activities.len()];
+            Box::new(Sadf { form, stamp, options, tables, has_heading })
+        }
+    };
+    let mut asked = Asked::new(report, pace);
     (asked.recording, asked.from, asked.thru) = (recording, from, thru);
+    asked.has_comments = has_comments;
     Ok(asked)
+}
+
+/// Takes an option of which only one can be given.
+fn only_one(known: &mut Option<String>, option: &str, all: &str) -> Result<(), SysstatError> {
+    match known.replace(option.to_owned()) {
+        Some(other) if other != option => {
+            Err(SysstatError::Usage(format!("{all}: give one of them")))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Stamp {
+    /// The clock by which dates and times are written; none for UTC.
+    fn clock<'a>(self, facts: &'a Facts<'_>) -> Option<&'a Clock> {
+        match self {
+            Stamp::Utc | Stamp::Epoch => None,
+            Stamp::Recorded => Some(facts.clock),
+            Stamp::Here => Some(facts.here),
+        }
+    }
+
+    fn of_document(self, facts: &Facts<'_>, at_ns: i64) -> sadf_document::Stamp {
+        let clock = self.clock(facts);
+        let text = clock.map_or_else(|| facts.clock.utc(at_ns), |clock| clock.stamp(at_ns));
+        let mut words = text.split(' ').map(str::to_owned);
+        let mut word = || words.next().unwrap_or_default();
+        sadf_document::Stamp { date: word(), time: word(), is_utc: clock.is_none() }
+    }
 }
 
 impl Sadf {
     fn time(&self, facts: &Facts<'_>, at_ns: i64) -> String {
-        match self.stamp {
-            Stamp::Utc => facts.clock.utc(at_ns),
-            Stamp::Local => facts.clock.stamp(at_ns),
-            Stamp::Epoch => at_ns.div_euclid(1_000_000_000).to_string(),
+        match (self.stamp, self.stamp.clock(facts)) {
+            (Stamp::Epoch, _) => at_ns.div_euclid(1_000_000_000).to_string(),
+            (_, Some(clock)) => clock.stamp(at_ns),
+            (_, None) => facts.clock.utc(at_ns),
         }
     }
 
@@ -153,22 +214,48 @@ impl Sadf {
         }
     }
 
-    /// A line for each instance.
-    fn rows(
-        start: &str,
+    /// The fields of an instance, each with the semicolon behind it.
+    fn fields(
         activity: &Activity,
         columns: &[Shown],
         (name, rows): &(String, Vec<Row<'_>>),
         out: &mut String,
     ) {
-        out.push_str(start);
         let _ = match activity.label {
             None => Ok(()),
             Some("CPU") if name == "all" => write!(out, "-1;"),
             Some(_) => write!(out, "{name};"),
         };
-        let values: Vec<String> = columns.iter().map(|column| number(column, rows)).collect();
-        let _ = writeln!(out, "{}", values.join(";"));
+        columns.iter().for_each(|column| _ = write!(out, "{};", number(column, rows)));
+    }
+
+    /// One line with every instance of every table.
+    fn wide(&mut self, start: &str, span: &Span<'_>, out: &mut String) {
+        let chosen = &self.options.chosen;
+        let (mut heading, mut line) = (String::new(), start.to_owned());
+        for activity in &self.options.activities {
+            if !activity.sources.iter().any(|source| span.has(source)) {
+                continue;
+            }
+            heading.push_str(&titles(activity, chosen));
+            let lines = (activity.lines)(span, chosen);
+            let has_several = match activity.label {
+                None => false,
+                Some("CPU" | "INTR") => true,
+                Some(_) => lines.len() > 1,
+            };
+            if has_several {
+                heading.push_str("[...]");
+            }
+            let columns = columns(activity, &chosen.cpus, span);
+            lines.iter().for_each(|each| Self::fields(activity, &columns, each, &mut line));
+        }
+        if !self.has_heading.contains(&true) {
+            self.has_heading.fill(true);
+            let _ = writeln!(out, "# hostname;interval;timestamp{heading}");
+        }
+        line.pop();
+        let _ = writeln!(out, "{line}");
     }
 
     fn flush(&mut self, out: &mut String) {
@@ -185,16 +272,17 @@ fn number(column: &Shown, rows: &[Row<'_>]) -> String {
 }
 
 /// The heading of a table, with the names of the fields.
-fn heading(activity: &Activity) -> String {
-    let mut out = "# hostname;interval;timestamp".to_owned();
-    if let Some(label) = activity.label {
-        let _ = write!(out, ";{label}");
-    }
+fn heading(activity: &Activity, chosen: &Chosen) -> String {
+    format!("# hostname;interval;timestamp{}\n", titles(activity, chosen))
+}
+
+/// The names of the fields of a table.
+fn titles(activity: &Activity, chosen: &Chosen) -> String {
+    let mut out = activity.heading(chosen).map_or_else(String::new, |label| format!(";{label}"));
     match activity.label {
         Some("INTR") => out.push_str(";CPU*"),
         _ => activity.columns.iter().for_each(|column| _ = write!(out, ";{}", column.title)),
     }
-    out.push('\n');
     out
 }
 
@@ -211,22 +299,34 @@ impl Report for Sadf {
         &mut self,
         facts: &Facts<'_>,
         span: &Span<'_>,
-        _: &mut String,
+        out: &mut String,
     ) -> Result<(), SysstatError> {
         let start = self.start(facts, span.whole_seconds(), span.ended_ns);
+        if self.form == Form::Wide {
+            self.wide(&start, span, out);
+            return Ok(());
+        }
         let chosen = &self.options.chosen;
-        for (activity, out) in self.options.activities.iter().zip(&mut self.tables) {
+        for (place, activity) in self.options.activities.iter().enumerate() {
             if !activity.sources.iter().any(|source| span.has(source)) {
                 continue;
             }
-            if out.is_empty() && self.form == Form::Database {
-                out.push_str(&heading(activity));
+            let out = &mut self.tables[place];
+            if self.form == Form::Database && !std::mem::replace(&mut self.has_heading[place], true)
+            {
+                out.push_str(&heading(activity, chosen));
             }
             let columns = columns(activity, &chosen.cpus, span);
             for line in (activity.lines)(span, chosen) {
                 match self.form {
                     Form::Lines => Self::lines(&start, activity, &columns, &line, out),
-                    Form::Database => Self::rows(&start, activity, &columns, &line, out),
+                    _ => {
+                        let _ = write!(out, "{start}");
+                        Self::fields(activity, &columns, &line, out);
+                        // Behind the last field stands no semicolon.
+                        out.pop();
+                        out.push('\n');
+                    }
                 }
             }
         }
@@ -237,13 +337,111 @@ impl Report for Sadf {
         true
     }
 
+    fn comment(
+        &mut self,
+        facts: &Facts<'_>,
+        defs: &[Arc<SourceDef>],
+        comment: &SadcComment,
+        out: &mut String,
+    ) {
+        let text = comment_text(comment);
+        let line = format!("{}COM {text}\n", self.start(facts, -1, comment.realtime_ns));
+        if self.form == Form::Wide {
+            out.push_str(&line);
+            return;
+        }
+        for (activity, table) in self.options.activities.iter().zip(&mut self.tables) {
+            if activity.is_recorded(defs) {
+                table.push_str(&line);
+            }
+        }
+    }
+
     fn restart(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
         self.flush(out);
+        self.has_heading.fill(false);
         let cpus = facts.meta.cpus();
         let _ = writeln!(out, "{}LINUX-RESTART\t({cpus} CPU)", self.start(facts, -1, now_ns));
     }
 
     fn end(&mut self, out: &mut String) {
         self.flush(out);
+    }
+}
+
+/// The report that is a document.
+struct DocumentOf {
+    document: Document,
+    stamp: Stamp,
+    options: Options,
+}
+
+impl DocumentOf {
+    fn new(markup: Markup, stamp: Stamp, options: Options) -> Self {
+        let mut document = Document::new(markup);
+        document.has_comments = options.has_comments;
+        DocumentOf { document, stamp, options }
+    }
+}
+
+impl Report for DocumentOf {
+    fn sources(&self) -> Vec<&'static str> {
+        sources(&self.options.activities, &self.options.chosen)
+    }
+
+    fn needs_all(&self) -> bool {
+        !self.options.is_all && self.options.activities.len() == 1
+    }
+
+    fn begin(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
+        let started_ns = facts.meta.get("started_ns").and_then(|text| text.parse().ok());
+        self.document.begin(facts, started_ns.unwrap_or(now_ns), out);
+    }
+
+    fn interval(
+        &mut self,
+        facts: &Facts<'_>,
+        span: &Span<'_>,
+        out: &mut String,
+    ) -> Result<(), SysstatError> {
+        let chosen = &self.options.chosen;
+        for activity in &self.options.activities {
+            if activity.sources.iter().any(|source| span.has(source)) {
+                let columns = columns(activity, &chosen.cpus, span);
+                let lines = (activity.lines)(span, chosen);
+                self.document.table(activity, chosen, &columns, &lines);
+            }
+        }
+        let stamp = self.stamp.of_document(facts, span.ended_ns);
+        self.document.interval(&stamp, span.whole_seconds(), out);
+        Ok(())
+    }
+
+    fn is_whole_when_empty(&self) -> bool {
+        true
+    }
+
+    fn counts_anew(&self) -> bool {
+        true
+    }
+
+    fn comment(
+        &mut self,
+        facts: &Facts<'_>,
+        _: &[Arc<SourceDef>],
+        comment: &SadcComment,
+        _: &mut String,
+    ) {
+        let stamp = self.stamp.of_document(facts, comment.realtime_ns);
+        self.document.comment(&stamp, &String::from_utf8_lossy(&comment.text));
+    }
+
+    fn restart(&mut self, facts: &Facts<'_>, now_ns: i64, _: &mut String) {
+        let stamp = self.stamp.of_document(facts, now_ns);
+        self.document.restart(&stamp, facts.meta.cpus());
+    }
+
+    fn end(&mut self, out: &mut String) {
+        self.document.end(out);
     }
 }

@@ -1,6 +1,10 @@
 //! `sar`: the activity of the machine, by subsystem.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
+
+use feed::SadcComment;
+use sample::SourceDef;
 
 use crate::SysstatError;
 use crate::activities::{
@@ -30,6 +34,7 @@ Usage: sar [options] [interval [count]]
   -f [FILE]   a recording, or a folder of them; without FILE the service's
   -s [TIME] -e [TIME]   in a recording: from and until: hh:mm, -1h, yesterday 10:15
   -i SECONDS  in a recording: at most one line in so many seconds
+  -C          comments that daily files of sadc have
 Without an interval, what the service has recorded is shown; an interval of 0 shows the time since boot.
 ";
 
@@ -42,6 +47,8 @@ struct Sar {
     omit_idle: bool,
     has_averages: bool,
     lines: usize,
+    /// Whether a single report is asked for.
+    is_single: bool,
     /// What is written of each activity of a recording, since each is shown as a whole.
     tables: Option<Vec<String>>,
 }
@@ -52,8 +59,8 @@ pub(crate) struct Options {
     pub(crate) is_all: bool,
     /// `-A` without `-P` shows every CPU.
     is_all_cpus: bool,
-    /// `-I` was given.
-    has_interrupts: bool,
+    /// `-I SUM` was given.
+    has_sum_only: bool,
     pub(crate) activities: Vec<&'static Activity>,
     pub(crate) chosen: Chosen,
     style: Style,
@@ -64,6 +71,7 @@ pub(crate) struct Options {
     pub(crate) from: Option<String>,
     pub(crate) thru: Option<String>,
     step: Option<u64>,
+    pub(crate) has_comments: bool,
 }
 
 /// Reads the command line.
@@ -81,7 +89,6 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
 
 /// Options of the program that are refused, and why.
 static REFUSED: &[(&str, &str)] = &[
-    ("C", "recordings have no comments"),
     ("D", "names of files follow from whit record -f"),
     ("j", "names are the kernel's"),
     ("m", "use whit record -sE for temperatures and fans"),
@@ -115,8 +122,9 @@ impl Options {
             }
             "I" => {
                 let list = words.value_if(|word| word == "SUM" || word == "ALL");
-                self.chosen.each_interrupt |= list.as_deref() != Some("SUM");
-                self.has_interrupts = true;
+                // Once SUM is there, it is the only one.
+                self.has_sum_only |= list.as_deref() == Some("SUM");
+                self.chosen.each_interrupt = !self.has_sum_only;
                 self.add_letter("I");
             }
             "F" => {
@@ -130,7 +138,7 @@ impl Options {
                 self.activities.retain(|each| each.option != "-r");
                 self.add(&MEMORY_WHOLE);
                 // What -I or -P say stays.
-                self.chosen.each_interrupt |= !self.has_interrupts;
+                self.chosen.each_interrupt |= !self.has_sum_only;
                 self.is_all_cpus = true;
             }
             "P" => {
@@ -144,6 +152,7 @@ impl Options {
             // Times are always those of the recorded machine.
             "t" => {}
             "z" => self.omit_idle = true,
+            "C" => self.has_comments = true,
             "human" => self.style.is_human = true,
             "dec" => self.style.decimals = decimals(&words.value("--dec")?)?,
             "dev" => self.chosen.disks = list(&words.value("--dev")?),
@@ -259,6 +268,7 @@ impl Options {
             omit_idle: self.omit_idle,
             has_averages: !since_boot,
             lines: 0,
+            is_single: self.pace.count == Some(1),
             tables: (recording != Recording::Host).then_some(tables),
         };
         let mut pace = self.pace;
@@ -268,7 +278,7 @@ impl Options {
         let mut asked = Asked::new(Box::new(sar), pace);
         asked.recording = recording;
         asked.since_boot = since_boot;
-        (asked.from, asked.thru) = (self.from, self.thru);
+        (asked.from, asked.thru, asked.has_comments) = (self.from, self.thru, self.has_comments);
         Ok(asked)
     }
 }
@@ -367,8 +377,9 @@ impl Sar {
         let is_filesystem = activity.label == Some("FILESYSTEM");
         let is_moved = activity.label.is_some_and(|label| !["CPU", "TTY"].contains(&label));
         let at_end = is_filesystem || self.is_pretty && is_moved;
-        let label = activity.label.filter(|_| !at_end);
-        let label_at_end = activity.label.filter(|_| at_end);
+        let title = activity.heading(&self.chosen);
+        let label = title.filter(|_| !at_end);
+        let label_at_end = title.filter(|_| at_end);
         let time_of = |time: &str| match time {
             "Average:" if is_filesystem => "Summary:".to_owned(),
             time => time.to_owned(),
@@ -389,9 +400,8 @@ impl Sar {
         for (name, rows) in lines {
             let values: Vec<Option<f64>> =
                 columns.iter().map(|column| column.value(&rows)).collect();
-            let is_device =
-                activity.label.is_some_and(|label| !["CPU", "INTR", "TTY"].contains(&label));
-            if self.omit_idle && is_device && values.iter().all(|value| *value == Some(0.0)) {
+            let is_idle = values.iter().all(|value| *value == Some(0.0));
+            if self.omit_idle && activity.label.is_some() && is_idle {
                 continue;
             }
             let _ = write!(out, "{:<11}", time_of(times[1]));
@@ -445,6 +455,11 @@ pub(crate) fn sources(activities: &[&Activity], chosen: &Chosen) -> Vec<&'static
         }
     }
     sources
+}
+
+/// The text of a comment, for output.
+pub(crate) fn comment_text(comment: &SadcComment) -> String {
+    text::escape::escape(&comment.text)
 }
 
 /// A column as it is shown.
@@ -517,8 +532,11 @@ impl Report for Sar {
         let is_first = self.lines.is_multiple_of(every);
         let is_recorded = self.tables.is_some();
         let is_due = move |sar: &Self, activity: &Activity, lines: usize| match is_recorded {
-            // The table of interrupts has a heading each time.
-            true => is_first || activity.label == Some("INTR"),
+            // The table of interrupts has a heading each time; with -z each whose lines may be missing.
+            true => {
+                let is_short = sar.omit_idle && activity.label.is_some() && !activity.is_cpu_time();
+                is_first || is_short || activity.label == Some("INTR")
+            }
             false => is_first || !sar.is_simple(lines),
         };
         self.lines += 1;
@@ -532,7 +550,10 @@ impl Report for Sar {
             let is_recorded = self.tables.is_some();
             let is_due = |sar: &Self, activity: &Activity, lines: usize| match activity.label {
                 _ if !is_recorded => !sar.is_simple(lines),
-                label => label == Some("INTR"),
+                label => {
+                    let is_short = sar.omit_idle && label.is_some() && !activity.is_cpu_time();
+                    sar.is_single || is_short || label == Some("INTR")
+                }
             };
             // What could be shown once is there at the end, too.
             let _ = self.show(span, ["Average:", "Average:"], is_due, out);
@@ -545,6 +566,25 @@ impl Report for Sar {
 
     fn counts_anew(&self) -> bool {
         true
+    }
+
+    fn comment(
+        &mut self,
+        facts: &Facts<'_>,
+        defs: &[Arc<SourceDef>],
+        comment: &SadcComment,
+        out: &mut String,
+    ) {
+        let (time, text) = (facts.clock.time(comment.realtime_ns), comment_text(comment));
+        let line = format!("{time:<11}  COM {text}\n");
+        for (activity, table) in self.activities.iter().zip(self.tables.iter_mut().flatten()) {
+            if activity.is_recorded(defs) {
+                table.push_str(&line);
+            }
+        }
+        if self.activities.len() == 1 {
+            self.write_tables(out);
+        }
     }
 
     fn restart(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {

@@ -61,15 +61,15 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         match option.as_str() {
             "a" | "active" => vmstat.is_active = true,
             "f" | "forks" => is_forks = true,
-            "m" | "slabs" => vmstat.table = Some(Table::Slabs),
+            "m" | "slabs" => vmstat.take(Table::Slabs)?,
             "n" | "one-header" => vmstat.one_header = true,
-            "s" | "stats" => vmstat.table = Some(Table::Counters),
-            "d" | "disk" => vmstat.table = Some(Table::Disks),
-            "D" | "disk-sum" => vmstat.table = Some(Table::DiskSums),
+            "s" | "stats" => vmstat.take(Table::Counters)?,
+            "d" | "disk" => vmstat.take(Table::Disks)?,
+            "D" | "disk-sum" => vmstat.take(Table::DiskSums)?,
             "p" | "partition" => {
                 let device = words.value("-p")?;
                 let name = device_name(&device).to_owned();
-                vmstat.table = Some(Table::Partition(name));
+                vmstat.take(Table::Partition(name))?;
             }
             "S" | "unit" => vmstat.unit = unit(&words.value("-S")?)?,
             "t" | "timestamp" => vmstat.timestamp = true,
@@ -115,6 +115,16 @@ const HEADINGS: [&str; 2] = [
 ];
 
 impl Vmstat {
+    /// Takes a table, of which there is one.
+    fn take(&mut self, table: Table) -> Result<(), SysstatError> {
+        let same = |other: &Table| std::mem::discriminant(other) == std::mem::discriminant(&table);
+        if self.table.as_ref().is_some_and(|known| !same(known)) {
+            return Err(SysstatError::Usage("-d, -D, -m, -p and -s: give one of them".to_owned()));
+        }
+        self.table = Some(table);
+        Ok(())
+    }
+
     /// The heading, when it is due.
     fn head(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
         // The two lines of the heading and the one of the prompt stay on the screen.

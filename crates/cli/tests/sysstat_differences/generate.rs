@@ -290,12 +290,12 @@ fn free(random: &mut Random) -> Vec<String> {
 }
 
 fn sadf(random: &mut Random) -> Vec<String> {
-    let form = random.one_of(&["-d", "-d", "-p", "-p", ""]);
+    let form = random.one_of(&["-d", "-p", "-j", "-j", "-x", ""]);
     let mut words = vec![form.to_owned()];
     some(
         random,
         2,
-        &["-h", "-t", "-T", "-U", "-P ALL", "-P 0", "-H", "-s 21:00", "-C"],
+        &["-h", "-t", "-T", "-U", "-P ALL", "-P 0", "-H", "-s 21:00", "-s 22:06:24", "-C"],
         &mut words,
     );
     words.extend([DAILY.to_owned(), "--".to_owned()]);

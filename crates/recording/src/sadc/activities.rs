@@ -10,7 +10,7 @@ use crate::imported::{ImportedRow, pair, text};
 pub(super) const ROWS_MAX: usize = 1 << 20;
 
 /// The first number by which activities count their formats.
-const BASE: u32 = 0x8a;
+pub(super) const BASE: u32 = 0x8a;
 
 /// The bytes of the names of an interface, of an interrupt, and of a filesystem.
 const INTERFACE_BYTES: usize = 16;
@@ -93,6 +93,11 @@ pub(super) fn find(id: u32, format: u32) -> Option<&'static Activity> {
 }
 
 impl Activity {
+    /// How many numbers of each kind it has.
+    pub(super) fn counts(&self) -> [u32; 3] {
+        self.fields.map(|fields| fields.len() as u32)
+    }
+
     /// The sources of which it has values.
     pub(super) fn sources(&'static self) -> &'static [&'static str] {
         match self.names {
@@ -137,7 +142,8 @@ impl Activity {
             }
             Names::EachCpu if item.number == 0 => return true,
             Names::EachCpu => digits(item.number - 1),
-            Names::Filesystems => text(rest.get(FILESYSTEM_BYTES..).unwrap_or_default()).to_vec(),
+            // Versions before 11 have the device only.
+            Names::Filesystems => text(rest.get(FILESYSTEM_BYTES..).unwrap_or(rest)).to_vec(),
         };
         let cells = self.fields.iter().enumerate().flat_map(|(kind, fields)| {
             fields.iter().enumerate().filter(|(_, field)| !field.is_empty()).filter_map(
@@ -158,7 +164,7 @@ impl Activity {
             row.texts.push((field, label.as_bytes().to_vec()));
         }
         if self.names == Names::Filesystems {
-            let device = text(rest.get(..FILESYSTEM_BYTES).unwrap_or_default());
+            let device = text(rest.get(..FILESYSTEM_BYTES).unwrap_or(rest));
             row.texts.push(("device", device.to_vec()));
         }
         true

@@ -3,8 +3,10 @@
 use sample::Meta;
 
 use super::SadcError;
-use super::activities::{self, Activity};
+use super::activities;
+use super::description::{Description, STRUCTURE_BYTES_MAX};
 use super::input::{Input, Layout, MAGIC};
+use super::old;
 use crate::imported::{ImportedRecord, text};
 
 /// The first format whose files say how their structures are laid out (sysstat 11.7.1).
@@ -15,7 +17,6 @@ const MAGIC_BYTES: usize = 76;
 
 /// The largest structures that sysstat itself accepts.
 const HEAD_BYTES_MAX: u64 = 8192;
-const STRUCTURE_BYTES_MAX: u64 = 1024;
 const EXTRAS_MAX: u64 = 8192;
 
 /// The most activities; sysstat 12.7 knows 43.
@@ -33,9 +34,12 @@ pub(super) const EXTRA_FIRST: u8 = 5;
 pub(super) const EXTRA_LAST: u8 = 15;
 
 /// Bytes of a comment.
-pub(super) const COMMENT_BYTES: u64 = 64;
+pub(super) const COMMENT_BYTES: usize = 64;
 
 const SECONDS_OF_DAY: i64 = 86_400;
+
+/// The number of the activity of CPUs.
+const CPU_ACTIVITY: u32 = 1;
 
 /// What stands before the first record.
 pub(super) struct Head {
@@ -45,19 +49,17 @@ pub(super) struct Head {
     scratch: Vec<u8>,
     /// The time of day of the latest record, as the machine's clock showed it.
     pub(super) local_seconds_of_day: i64,
+    /// What stands behind the header of a restart.
+    pub(super) restart: Restart,
 }
 
-/// One activity of the file.
-pub(super) struct Description {
-    /// What it is; `None` if it is not known, or in a format that is not.
-    pub(super) activity: Option<&'static Activity>,
-    /// How many items a record has, if it does not say so itself.
-    pub(super) items: u32,
-    /// How many parts each item has.
-    pub(super) parts: u32,
-    /// Whether each record says how many items it has.
-    pub(super) has_count: bool,
-    pub(super) layout: Layout,
+/// What stands behind the header of a record of a restart.
+#[derive(Clone, Debug)]
+pub(super) enum Restart {
+    /// The number of CPUs from here on.
+    Cpus,
+    /// So many descriptions of activities, which have these numbers; of old files.
+    Activities(u32, Vec<u32>),
 }
 
 /// The header of a record.
@@ -83,6 +85,9 @@ impl Head {
         };
         let format = short(&bytes[2..]);
         let [major, minor, patch, _] = [bytes[4], bytes[5], bytes[6], bytes[7]];
+        if old::FORMATS.contains(&format) {
+            return Head::read_old(input, format, [major, minor, patch]);
+        }
         if format < FORMAT {
             return Err(SadcError::TooOld { path: input.path().to_owned(), format });
         }
@@ -123,6 +128,7 @@ impl Head {
             record,
             scratch: Vec::new(),
             local_seconds_of_day: 0,
+            restart: Restart::Cpus,
         };
         for _ in 0..described {
             input.bytes(&mut bytes, description.bytes)?;
@@ -133,6 +139,64 @@ impl Head {
         }
         head.name_sources();
         Ok(head)
+    }
+
+    /// Reads what follows the first eight bytes of a file that does not describe itself.
+    fn read_old(input: &mut Input, format: u16, version: [u8; 3]) -> Result<Self, SadcError> {
+        let mut bytes = Vec::new();
+        let (structure, word_at, mut head_bytes) = old::head(format);
+        if format == old::FORMATS[1] {
+            input.bytes(&mut bytes, MAGIC_BYTES - 8)?;
+            let told = fixed(input, [0, 0, 1], &bytes)?.number(&bytes, 2, 0).unwrap_or(0);
+            if told < head_bytes as u64 || told > HEAD_BYTES_MAX {
+                return Err(input.damaged(format!("a header of {told} bytes")));
+            }
+            head_bytes = told as usize;
+        }
+        input.bytes(&mut bytes, head_bytes)?;
+        input.word_bytes = match bytes.get(word_at) {
+            Some(8) => 8,
+            Some(4) => 4,
+            _ => return Err(input.damaged("a word that has neither 4 nor 8 bytes".to_owned())),
+        };
+        let layout = Layout::old(input, structure, head_bytes as u32);
+        let number = |kind, place| layout.number(&bytes, kind, place).unwrap_or(0);
+        let (described, changing) = (number(2, 1), number(2, 2));
+        if described > ACTIVITIES_MAX || changing > ACTIVITIES_MAX {
+            return Err(input.damaged(format!("{described} activities")));
+        }
+        let meta = old_meta(&bytes[word_at + 1..], number(1, 0), version);
+        let mut head = Head {
+            meta,
+            descriptions: Vec::new(),
+            record: Layout::old(input, &old::RECORD, old::RECORD_BYTES),
+            scratch: Vec::new(),
+            local_seconds_of_day: 0,
+            restart: Restart::Cpus,
+        };
+        let mut ids = Vec::new();
+        for _ in 0..described {
+            let (id, description) = old::describe(input)?;
+            // All CPUs together are counted as one more.
+            if id == CPU_ACTIVITY {
+                head.meta.set("cpus", description.items.saturating_sub(1).to_string());
+            }
+            ids.push(id);
+            head.descriptions.push(description);
+        }
+        head.restart = Restart::Activities(changing as u32, ids);
+        head.name_sources();
+        Ok(head)
+    }
+
+    /// Passes over what stands behind the header of a restart, or takes what it says.
+    pub(super) fn read_restart(&mut self, input: &mut Input) -> Result<(), SadcError> {
+        match &self.restart {
+            Restart::Cpus => input.skip(4),
+            Restart::Activities(count, ids) => {
+                old::restart(input, *count, ids, &mut self.descriptions)
+            }
+        }
     }
 
     /// Notes in the facts which subsystems the file has values of.
@@ -202,6 +266,22 @@ impl Head {
 fn fixed(input: &Input, counts: [u32; 3], bytes: &[u8]) -> Result<Layout, SadcError> {
     let layout = Layout::new(input, counts, bytes.len() as u32);
     layout.ok_or_else(|| input.damaged("a header whose numbers do not fit into it".to_owned()))
+}
+
+/// The facts of an old file: its names of the machine, and when it began.
+fn old_meta(names: &[u8], started_s: u64, version: [u8; 3]) -> Meta {
+    let mut meta = Meta::new();
+    let mut names = names.chunks(NAME_BYTES);
+    meta.set("origin", "sysstat");
+    meta.set("version", format!("{}.{}.{}", version[0], version[1], version[2]));
+    for key in ["system", "host", "kernel", "architecture"] {
+        let name = text(names.next().unwrap_or_default());
+        meta.set(key, String::from_utf8_lossy(name).into_owned());
+    }
+    meta.set("ticks_per_second", "100");
+    let started_ns = i64::try_from(started_s).unwrap_or(0).saturating_mul(1_000_000_000);
+    meta.set("started_ns", started_ns.to_string());
+    meta
 }
 
 fn meta_of(head: &Layout, bytes: &[u8], version: [u8; 3]) -> Meta {

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::SadcError;
+use super::structure::Structure;
 use crate::imported::{pass_over, take_bytes};
 
 /// The first two bytes of every file of `sadc`, as a number.
@@ -22,6 +23,8 @@ pub(super) struct Layout {
     counts: [u32; 3],
     word_bytes: usize,
     is_big_endian: bool,
+    /// The structure of an old file, which has the numbers at other places.
+    old: Option<&'static Structure>,
 }
 
 impl Layout {
@@ -34,11 +37,27 @@ impl Layout {
             counts,
             word_bytes: input.word_bytes,
             is_big_endian: input.is_big_endian,
+            old: None,
         })
+    }
+
+    /// Of a structure of an old file, which may end before its last numbers.
+    pub(super) fn old(input: &Input, structure: &'static Structure, bytes: u32) -> Self {
+        Layout {
+            bytes: bytes as usize,
+            counts: [0; 3],
+            word_bytes: input.word_bytes,
+            is_big_endian: input.is_big_endian,
+            old: Some(structure),
+        }
     }
 
     /// The number at `place` of a kind: 0 for 64 bits, 1 for words, 2 for 32 bits.
     pub(super) fn number(&self, item: &[u8], kind: usize, place: usize) -> Option<u64> {
+        if let Some(old) = self.old {
+            let (at, size) = old.find(kind, place, self.word_bytes)?;
+            return Some(number(item.get(at..at + size)?, self.is_big_endian));
+        }
         if place >= self.counts[kind] as usize {
             return None;
         }
@@ -50,6 +69,9 @@ impl Layout {
 
     /// The bytes behind the numbers.
     pub(super) fn rest<'a>(&self, item: &'a [u8]) -> &'a [u8] {
+        if let Some(old) = self.old {
+            return item.get(old.rest(self.word_bytes)..).unwrap_or_default();
+        }
         let [long, words, short] = self.counts.map(|count| count as usize);
         item.get(long * 8 + words * 8 + short * 4..).unwrap_or_default()
     }
