@@ -41,10 +41,12 @@ function store(log, line, messageKey) {
   log.log(levelOf(level), message === undefined ? '' : message, data);
 }
 
-/** A destination for `pino(options, destination)`: an object with a method `write`. */
+/** A destination: `pino(destination)` or `pino(options, destination)`. */
 function destination(logger, context = {}, { messageKey = 'msg' } = {}) {
   const log = new Logger(logger, context);
   return {
+    // By this pino tells a destination from options.
+    writable: true,
     write(lines) {
       for (const line of lines.split('\n')) store(log, line, messageKey);
     },
