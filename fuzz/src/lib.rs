@@ -45,6 +45,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("log_ring", logs::log_ring),
     ("log_spool", logs::log_spool),
     ("log_store", logs::log_store),
+    ("log_view_keys", log_view::fuzzing::keys),
     ("poll_table", engines::poll_table),
     ("proc_stat", proc_stat),
     ("procfs", parsers::procfs),

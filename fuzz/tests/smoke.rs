@@ -69,6 +69,15 @@ fn seeds(name: &str) -> Vec<Vec<u8>> {
                 &frames(&recorded(Compression::FramesOnly)),
             ));
         }
+        "log_view_keys" => seeds.extend(
+            [
+                "PP/lost\nNnS\t\t\nx?\x1b",
+                "\x50\x18tdisk\nskept\nxf\nfd",
+                "\u{c8}0oCONTROL/*\nhoak\np7\nlaa2026-01-02\n",
+                "\x3c\x0cc \x1bF\x0ce/tmp/none\nt/(/\n",
+            ]
+            .map(|text| text.chars().map(|c| c as u8).collect()),
+        ),
         name if name.starts_with("log_") => seeds.extend(whit_fuzz::logs::seeds(name)),
         "snmp_session" => seeds.extend(whit_fuzz::network::session_seeds()),
         name if name.starts_with("rrd_") => seeds.extend(whit_fuzz::rrd::seeds(name)),

@@ -30,6 +30,8 @@ const ALLOWED: &[(&str, &str)] = &[
         "its package has a service, so it is unpacked only; it needs libraries of systemd and journalctl",
     ),
     ("the Go client", "Go compiles its standard library first, a minute of the machine's time"),
+    ("the Node client", "Node's headers are a package of their own where node is Debian's"),
+    ("zap", "its module comes from Go's proxy, which not every machine reaches"),
     ("messages of the kernel", "containers may lack /dev/kmsg, or may not use it"),
     ("node 20", "what builds the page asks for it, and Debian 12 has an older one"),
     ("packages of npm", "they come from npm's registry, which not every machine reaches"),

@@ -21,6 +21,7 @@ mod kills;
 mod limits;
 mod long_faults;
 mod new_store;
+mod node;
 mod outputs;
 mod python;
 mod quiet;

@@ -1,7 +1,7 @@
 //! One list of records that every client writes (`clients/conformance`), and that the store then holds
 //! alike, byte for byte: all types, levels and forms, texts of Unicode and of up to 600,000 bytes, contexts,
-//! error traces, threads, children of fork, and kills.  A long run writes 10,000 records with each client, a
-//! short one 300.
+//! error traces, threads, children of fork, and kills.  A long run writes 10,000 records with each client and
+//! kills it a hundred times, a short one writes 300.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -120,16 +120,23 @@ fn row_of(random: &mut Random, number: usize) -> Row {
     }
 }
 
-/// The list: a few kills, threads and children, whatever its length.
+/// Records of a part of the list at most.
+const PART_MAX: usize = 100;
+/// Kills of a client in a long run at least.
+const LONG_KILLS: usize = 100;
+
+/// The list: a few threads, children and kills; in a long run many kills.
 fn steps(records: usize) -> Vec<Step> {
     let (mut random, mut steps) = (Random::from_seed(20_261_127), Vec::new());
     let mut left = records;
+    // Of ten parts.
+    let after_kills = if testkit::is_long() { 6 } else { 1 };
     while left > 0 {
-        let count = (1 + random.index(records / 20 + 1)).min(left);
+        let count = (1 + random.index((records / 20 + 1).min(PART_MAX))).min(left);
         match random.below(10) {
             0 | 1 => steps.push(Step::Thread(count)),
             2 | 3 => steps.push(Step::Process(count)),
-            4 if steps.len() > 1 => steps.push(Step::Kill),
+            choice if choice < 4 + after_kills && steps.len() > 1 => steps.push(Step::Kill),
             _ => {}
         }
         let first = records - left;
@@ -340,6 +347,8 @@ pub(crate) fn conform(
 ) {
     refuse(client, start);
     let steps = steps(records());
+    let kills = steps.iter().filter(|step| matches!(step, Step::Kill)).count();
+    assert!(kills >= LONG_KILLS || !testkit::is_long(), "{kills}");
     let lines = lines(&steps);
     let folders = folders();
     let list = folders.all.path().join("list");

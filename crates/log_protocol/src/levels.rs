@@ -123,6 +123,10 @@ pub fn matches(pattern: &str, name: &str) -> bool {
 /// Whether a text fits a pattern, in which `*` stands for any text.
 #[must_use]
 pub fn fits(pattern: &str, text: &[u8]) -> bool {
+    // Nearly all patterns are names, and a search compares each record's.
+    if memchr::memchr(b'*', pattern.as_bytes()).is_none() {
+        return pattern.as_bytes() == text;
+    }
     Wildcards::STARS.fit(pattern.as_bytes(), text)
 }
 

@@ -6,6 +6,7 @@
 //!
 //! [`FORMS`] has them all: one line and one file for each.
 
+mod batch;
 mod cursor;
 mod fields;
 mod follow;

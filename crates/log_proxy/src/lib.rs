@@ -7,7 +7,7 @@
 //! Uses `logring` (rings), `log_format` (outputs), `log_protocol` (frames, handshake), `connection` and
 //! `segments`; prints nothing.  A record's way: `proxy/reading.rs`, `spool.rs`, `proxy/link.rs`.
 //! Begin with `proxy.rs`.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 #[doc(hidden)]
 pub mod fuzzing;

@@ -291,6 +291,7 @@ impl PartChunk<'_> {
                 std::ops::ControlFlow::Continue(())
             });
         }
+        block.close(self.segment);
         Ok(())
     }
 

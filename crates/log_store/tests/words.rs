@@ -13,6 +13,7 @@ use log_store::{
     CommitBatch, RecordsPart, Retention, Store, StoreReader, StoreSettings, WordIndexer,
 };
 use logring::LogLevel;
+use logring::abi::kind;
 use testkit::Random;
 
 const START_NS: u64 = 1_700_000_000_000_000_000;
@@ -307,6 +308,28 @@ fn files_of_another_version_are_made_again() {
     assert_eq!(found(store, &filter).0, wanted.0);
     WordIndexer::new(store).go_on(&|| false).unwrap();
     assert!(read() == made);
+}
+
+/// Records about clocks have no logger, so a search by logger passes over their blocks; a notice of dropped
+/// records without a context may be about any.
+#[test]
+fn records_without_a_logger_are_of_none() {
+    for (kind, is_read) in [(kind::CALIBRATION, false), (kind::DROPPED, true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut commits = Commits::new(folder.path(), 1 << 20);
+        let mut batch = commits.batch(&mut Random::from_seed(3));
+        let part = &mut batch.records[0];
+        let mut head = record(LogLevel::Info, "", part.next, START_NS);
+        (part.next, part.count) = (part.next + 1, part.count + 1);
+        head[2] = kind;
+        head[16..24].fill(0);
+        part.body.extend_from_slice(&head);
+        commits.store.write(&batch, START_NS).unwrap();
+        WordIndexer::new(folder.path()).go_on(&|| false).unwrap();
+        let other = Filter { logger: "other".to_owned(), ..Filter::default() };
+        let (records, looked) = found(folder.path(), &other);
+        assert_eq!((records.len(), looked > 0), (usize::from(is_read), is_read));
+    }
 }
 
 #[test]

@@ -262,8 +262,13 @@ impl App {
         self.follows = false;
         let found = self.read(has_ended, |window, reach| window.search(&regex, order, reach))?;
         if found == Some(false) {
-            let way = if order == LogOrder::OldestFirst { "after" } else { "before" };
-            self.notice = Some(format!("not found {way} this record: {}", self.searched));
+            let (way, key, other) = match order {
+                LogOrder::OldestFirst => ("after", 'N', "before"),
+                LogOrder::NewestFirst => ("before", 'n', "after"),
+            };
+            let searched = &self.searched;
+            self.notice =
+                Some(format!("not found {way} this record: {searched}; {key} searches {other} it"));
         }
         Ok(())
     }

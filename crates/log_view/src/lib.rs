@@ -20,6 +20,8 @@ mod columns;
 mod error;
 mod export;
 mod filters;
+#[doc(hidden)]
+pub mod fuzzing;
 mod keys;
 mod origin;
 mod row;

@@ -17,6 +17,26 @@ use crate::columns::{Column, DAY_WIDTH_MIN};
 use crate::keys::HELP;
 use crate::row::Row;
 
+/// Keys for the last line.
+const KEYS: [&str; 16] = [
+    "?help",
+    "q end",
+    "/ search",
+    "l level",
+    "t text",
+    "o logger",
+    "a time",
+    "F follow",
+    "S counts",
+    "Enter all of it",
+    "n N next match",
+    "x all records",
+    "h host",
+    "p process",
+    "c columns",
+    "e export",
+];
+
 /// The columns of a screen: those that are not hidden, as far as there is room.
 fn columns(app: &App, width: u16) -> Vec<Column> {
     let mut shown: Vec<Column> =
@@ -170,9 +190,33 @@ fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         canvas.put(0, y, &said, strong);
         return;
     }
-    let keys = "?help  q end  / search  l level  t text  o logger  a time  F follow  S counts";
     let faint = canvas.theme.faint();
-    canvas.put(0, y, keys, faint);
+    canvas.put(0, y, &keys(canvas.area.width), faint);
+}
+
+/// The keys that there is room for, the most needed first.
+fn keys(width: u16) -> String {
+    let mut line = KEYS[0].to_owned();
+    for key in &KEYS[1..] {
+        if line.len() + 2 + key.len() > usize::from(width) {
+            break;
+        }
+        line.push_str("  ");
+        line.push_str(key);
+    }
+    line
+}
+
+/// Says in the last line of a screen that was drawn that something is read.
+pub(crate) fn busy(buffer: &mut Buffer, theme: Theme) {
+    let mut canvas = Canvas::new(buffer, theme);
+    let Rect { width, height, .. } = canvas.area;
+    if width == 0 || height < 2 {
+        return;
+    }
+    let strong = canvas.theme.strong();
+    canvas.put(0, height - 1, &" ".repeat(width.into()), Style::new());
+    canvas.field(0, height - 1, "reading; Esc ends it", width, true, strong);
 }
 
 /// The window that is open, if one is.

@@ -1,11 +1,14 @@
 //! The loop: waits for keys, signals and new records, and draws.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
 use log_format::LogZone;
+use log_protocol::clock;
 use log_store::query::Filter;
+use ratatui_core::buffer::Buffer;
 use ratatui_crossterm::crossterm::event::Event;
 use terminal::{TakenTerminal, TerminalEvent, TerminalKind, Theme};
 
@@ -17,6 +20,9 @@ use crate::filters::{NamedFilters, Shown};
 use crate::origin::LogOrigin;
 use crate::screen;
 use crate::store::StoreOrigin;
+
+/// How long a key may take before the screen says that it reads.
+const SILENCE: Duration = Duration::from_millis(300);
 
 /// What a viewer needs to know of its user.
 pub struct ViewSettings {
@@ -117,16 +123,18 @@ impl LogScreen {
 fn show(app: &mut App, kind: &TerminalKind) -> Result<(), ViewError> {
     let theme = Theme { colour: kind.has_colour(), ascii: kind.is_ascii() };
     let terminal = RefCell::new(TakenTerminal::take()?);
-    let has_ended = || terminal.borrow_mut().is_interrupted();
+    let drawn = Drawn::default();
+    let has_ended = || {
+        let mut terminal = terminal.borrow_mut();
+        drawn.say_that_it_reads(&mut terminal, theme);
+        terminal.is_interrupted()
+    };
     loop {
-        terminal
-            .borrow_mut()
-            .screen
-            .draw(|frame| screen::draw(app, frame.buffer_mut(), theme))
-            .map_err(::terminal::TerminalError::from)?;
+        drawn.draw(app, &mut terminal.borrow_mut(), theme)?;
         let step = loop {
             let pause = app.origin.pause().filter(|_| app.follows);
             let event = terminal.borrow_mut().wait(pause)?;
+            drawn.begin(!matches!(event, TerminalEvent::Time));
             let step = match event {
                 TerminalEvent::Stop => NextStep::Quit,
                 TerminalEvent::Redraw => NextStep::Redraw,
@@ -163,4 +171,49 @@ fn events_done(
         }
     }
     Ok(next)
+}
+
+/// What was drawn last, for a message while something is read: the app is busy then.
+#[derive(Default)]
+struct Drawn {
+    screen: RefCell<Buffer>,
+    /// When the key was taken that is worked on; `None`: no key, or it is said already.
+    since: Cell<Option<Instant>>,
+}
+
+impl Drawn {
+    fn draw(
+        &self,
+        app: &mut App,
+        terminal: &mut TakenTerminal,
+        theme: Theme,
+    ) -> Result<(), ViewError> {
+        let drawn = terminal.screen.draw(|frame| {
+            screen::draw(app, frame.buffer_mut(), theme);
+            self.screen.borrow_mut().clone_from(frame.buffer_mut());
+        });
+        drawn.map(drop).map_err(|error| ::terminal::TerminalError::from(error).into())
+    }
+
+    /// Work begins, which the user waits for or not.
+    fn begin(&self, is_awaited: bool) {
+        self.since.set(is_awaited.then(clock::now));
+    }
+
+    /// Says it once if the work takes long.
+    fn say_that_it_reads(&self, terminal: &mut TakenTerminal, theme: Theme) {
+        if self.since.get().is_none_or(|since| clock::now() - since < SILENCE) {
+            return;
+        }
+        self.since.set(None);
+        let screen = self.screen.borrow();
+        // A terminal that cannot be drawn on is told of by the next draw.
+        let _ = terminal.screen.draw(|frame| {
+            let buffer = frame.buffer_mut();
+            if buffer.area == screen.area {
+                buffer.clone_from(&*screen);
+                screen::busy(buffer, theme);
+            }
+        });
+    }
 }

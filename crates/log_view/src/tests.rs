@@ -158,6 +158,26 @@ fn a_screen_shows_what_it_has_room_for() {
 }
 
 #[test]
+fn the_last_line_has_the_keys_that_fit_and_says_what_takes_long() {
+    let mut made = small();
+    assert_eq!(made.draw(40, 6)[5], "?help  q end  / search  l level  t text");
+    assert!(made.draw(200, 6)[5].ends_with(
+        "S counts  Enter all of it  n N next match  \
+                                            x all records  h host  p process  c columns  e export"
+    ));
+    made.draw(5, 6);
+    for (width, height, said) in [(40, 6, "reading; Esc ends it"), (9, 2, "reading;"), (3, 1, "")] {
+        let area = ratatui_core::layout::Rect::new(0, 0, width, height);
+        let mut buffer = ratatui_core::buffer::Buffer::filled(area, 'x'.into());
+        screen::busy(&mut buffer, PLAIN);
+        let last = height - 1;
+        let line: String = (0..width).map(|x| buffer[(x, last)].symbol()).collect();
+        assert!(line.trim_end().starts_with(said), "{line}");
+        assert_eq!(line.contains('x'), height < 2, "{line}");
+    }
+}
+
+#[test]
 fn filters_are_typed_kept_and_taken_again() {
     let mut made = small();
     made.keys("tDISK\r");
@@ -264,7 +284,7 @@ fn a_window_moves_over_all_records() {
     made.keys("/number 4444\r");
     assert_eq!(made.chosen(), "number 4444");
     made.keys("n");
-    assert_eq!(made.notice(), "not found after this record: number 4444");
+    assert_eq!(made.notice(), "not found after this record: number 4444; N searches before it");
     made.keys("g//777$/\r");
     let first = made.chosen().to_owned();
     made.keys("nnN");

@@ -1,7 +1,9 @@
 //! The journal, by `journalctl -o export`: `NAME=value` lines, or a name, a length and bytes; an empty line
 //! ends an entry.  The cursor is the journal's own.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read as _};
+use std::ops::Range;
 use std::os::fd::AsFd as _;
 use std::process::{Child, Command, Stdio};
 
@@ -64,11 +66,14 @@ fn start(cursor: &[u8], is_once: bool) -> io::Result<Child> {
 fn read_entries(place: &mut InputPlace, child: &mut Child, cursor: &mut Vec<u8>) -> io::Result<()> {
     let Some(output) = child.stdout.take() else { return Ok(()) };
     let mut reader = BufReader::with_capacity(64 << 10, output);
+    let mut entry = JournalEntry::default();
     while !place.is_ending() {
         if reader.buffer().is_empty() && !wait_for(&[reader.get_ref().as_fd()])?[0] {
             continue;
         }
-        let Some(entry) = JournalEntry::read(&mut reader)? else { return Ok(()) };
+        if !entry.read(&mut reader)? {
+            return Ok(());
+        }
         if place.cursor.is_due() {
             place.cursor.save(cursor)?;
         }
@@ -87,36 +92,55 @@ fn read_entries(place: &mut InputPlace, child: &mut Child, cursor: &mut Vec<u8>)
     Ok(())
 }
 
-/// An entry.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// An entry; its memory serves the next.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct JournalEntry {
-    fields: Vec<(String, Vec<u8>)>,
+    /// Names and values, one after the other.
+    bytes: Vec<u8>,
+    fields: Vec<FieldPlace>,
     left_out: u64,
 }
 
+/// Where in the bytes of an entry a field is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FieldPlace {
+    name: Range<usize>,
+    value: Range<usize>,
+}
+
 /// Fields that are shown under names that other inputs use too.
-const NAMES: [(&str, &str); 6] = [
-    ("SYSLOG_IDENTIFIER", "Process"),
-    ("_PID", "Pid"),
-    ("_HOSTNAME", "Host"),
-    ("_SYSTEMD_UNIT", "Unit"),
-    ("SYSLOG_FACILITY", "Facility"),
-    ("__REALTIME_TIMESTAMP", "TimeMicroseconds"),
-];
+fn shared_name(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "SYSLOG_IDENTIFIER" => "Process",
+        "_PID" => "Pid",
+        "_HOSTNAME" => "Host",
+        "_SYSTEMD_UNIT" => "Unit",
+        "SYSLOG_FACILITY" => "Facility",
+        "__REALTIME_TIMESTAMP" => "TimeMicroseconds",
+        _ => return None,
+    })
+}
 
 impl JournalEntry {
-    fn value(&self, name: &str) -> Option<&[u8]> {
-        self.fields.iter().find(|(one, _)| one == name).map(|(_, value)| &**value)
+    fn all(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.fields.iter().map(|field| {
+            // `add` has made it so.
+            let name = std::str::from_utf8(&self.bytes[field.name.clone()]).unwrap_or_default();
+            (name, &self.bytes[field.value.clone()])
+        })
     }
 
-    /// Names and values beside the message: those of [`NAMES`], and those that programs have set.
+    fn value(&self, name: &str) -> Option<&[u8]> {
+        self.all().find(|(one, _)| *one == name).map(|(_, value)| value)
+    }
+
+    /// Names and values beside the message: those of [`shared_name`], and those that programs have set.
     fn fields<'a>(&'a self, cursor: &'a [u8]) -> Vec<super::output::Field<'a>> {
-        let mut fields = Vec::new();
-        for (name, value) in &self.fields {
-            let known = NAMES.iter().find(|(one, _)| one == name).map(|(_, shown)| *shown);
+        let mut fields = Vec::with_capacity(self.fields.len() + 2);
+        for (name, value) in self.all() {
             let is_own = !name.starts_with('_')
-                && !matches!(&**name, "MESSAGE" | "PRIORITY" | "SYSLOG_PID" | "SYSLOG_TIMESTAMP");
-            if let Some(name) = known.or_else(|| is_own.then_some(&**name)) {
+                && !matches!(name, "MESSAGE" | "PRIORITY" | "SYSLOG_PID" | "SYSLOG_TIMESTAMP");
+            if let Some(name) = shared_name(name).or_else(|| is_own.then_some(name)) {
                 fields.push((name, LogValue::Text(value)));
             }
         }
@@ -127,55 +151,75 @@ impl JournalEntry {
         fields
     }
 
-    /// Reads an entry; `None`: there is no whole one any more.
-    fn read(reader: &mut impl BufRead) -> io::Result<Option<Self>> {
-        let mut entry = JournalEntry::default();
+    /// Reads an entry in place of this one; `false`: there is no whole one any more.
+    fn read(&mut self, reader: &mut impl BufRead) -> io::Result<bool> {
+        self.bytes.clear();
+        self.fields.clear();
+        self.left_out = 0;
         loop {
-            let mut line = Vec::new();
+            let begin = self.bytes.len();
             let most = NAME_MAX + 1 + TEXT_BYTES_MAX;
-            if reader.by_ref().take(most as u64).read_until(b'\n', &mut line)? == 0 {
-                return Ok(None);
+            if reader.by_ref().take(most as u64).read_until(b'\n', &mut self.bytes)? == 0 {
+                return Ok(false);
             }
-            if line.pop_if(|byte| *byte == b'\n').is_none() {
+            if self.bytes.pop_if(|byte| *byte == b'\n').is_none() {
                 // The rest of a line that is too long, which ends with it.
-                entry.left_out += skip_line(reader)?;
-            } else if line.is_empty() {
-                if entry.fields.is_empty() {
+                self.left_out += skip_line(reader)?;
+            } else if self.bytes.len() == begin {
+                if self.fields.is_empty() {
                     continue;
                 }
-                return Ok(Some(entry));
+                return Ok(true);
             }
-            match line.iter().position(|byte| *byte == b'=') {
-                Some(at) => entry.add(&line[..at], line[at + 1..].to_vec()),
-                None => {
-                    let mut length = [0; 8];
-                    if reader.read_exact(&mut length).is_err() {
-                        return Ok(None);
-                    }
-                    let length = u64::from_le_bytes(length);
-                    let kept = length.min(TEXT_BYTES_MAX as u64);
-                    let mut value = Vec::new();
-                    reader.by_ref().take(kept).read_to_end(&mut value)?;
-                    let rest = length - kept;
-                    let skipped = io::copy(&mut reader.by_ref().take(rest), &mut io::sink())?;
-                    if value.len() as u64 != kept || skipped != rest || !ends_line(reader)? {
-                        return Ok(None);
-                    }
-                    entry.left_out += rest;
-                    entry.add(&line, value);
+            match memchr::memchr(b'=', &self.bytes[begin..]) {
+                Some(length) => {
+                    let name = begin..begin + length;
+                    self.add(FieldPlace { value: name.end + 1..self.bytes.len(), name });
                 }
+                None if !self.read_bytes(begin, reader)? => return Ok(false),
+                None => {}
             }
         }
     }
 
-    fn add(&mut self, name: &[u8], value: Vec<u8>) {
-        let bytes: usize = self.fields.iter().map(|(_, value)| value.len()).sum();
-        // A record has half a megabyte, and the cursor must be in it.
-        if self.fields.len() >= FIELDS_MAX || bytes + value.len() > 3 * TEXT_BYTES_MAX {
-            self.left_out += value.len() as u64;
-        } else {
-            self.fields.push((String::from_utf8_lossy(name).into_owned(), value));
+    /// Reads the value of a field whose name is there: its length, and so many bytes; `false`: it is not
+    /// whole.
+    fn read_bytes(&mut self, begin: usize, reader: &mut impl BufRead) -> io::Result<bool> {
+        let name = begin..self.bytes.len();
+        let mut length = [0; 8];
+        if reader.read_exact(&mut length).is_err() {
+            return Ok(false);
         }
+        let length = u64::from_le_bytes(length);
+        let kept = length.min(TEXT_BYTES_MAX as u64);
+        reader.by_ref().take(kept).read_to_end(&mut self.bytes)?;
+        let rest = length - kept;
+        let skipped = io::copy(&mut reader.by_ref().take(rest), &mut io::sink())?;
+        let value = name.end..self.bytes.len();
+        if value.len() as u64 != kept || skipped != rest || !ends_line(reader)? {
+            return Ok(false);
+        }
+        self.left_out += rest;
+        self.add(FieldPlace { name, value });
+        Ok(true)
+    }
+
+    /// Adds the field that is at the end of the bytes.
+    fn add(&mut self, mut field: FieldPlace) {
+        let values: usize = self.fields.iter().map(|field| field.value.len()).sum();
+        // A record has half a megabyte, and the cursor must be in it.
+        if self.fields.len() >= FIELDS_MAX || values + field.value.len() > 3 * TEXT_BYTES_MAX {
+            self.left_out += field.value.len() as u64;
+            self.bytes.truncate(field.name.start);
+            return;
+        }
+        let begin = field.name.start;
+        if let Cow::Owned(name) = String::from_utf8_lossy(&self.bytes[field.name.clone()]) {
+            drop(self.bytes.splice(field.name, name.bytes()));
+            field.name = begin..begin + name.len();
+            field.value = self.bytes.len() - field.value.len()..self.bytes.len();
+        }
+        self.fields.push(field);
     }
 }
 
@@ -205,7 +249,9 @@ mod tests {
 
     fn entries(bytes: &[u8]) -> Vec<JournalEntry> {
         let mut reader = BufReader::with_capacity(7, bytes);
-        std::iter::from_fn(|| JournalEntry::read(&mut reader).unwrap()).collect()
+        let mut entry = JournalEntry::default();
+        let next = || entry.read(&mut reader).unwrap().then(|| entry.clone());
+        std::iter::from_fn(next).collect()
     }
 
     #[test]
@@ -223,6 +269,13 @@ mod tests {
             [("KEY", LogValue::Text(b"v=w")), (CURSOR, LogValue::Text(b"s=1;i=2"))];
         assert_eq!(fields, expected);
         assert_eq!(found[1].value("MESSAGE"), Some(&b""[..]));
+    }
+
+    #[test]
+    fn a_name_that_is_no_text_becomes_one() {
+        let found = entries(b"A\xffB=value\nMESSAGE=text\n\n");
+        let all: Vec<_> = found[0].all().collect();
+        assert_eq!(all, [("A\u{fffd}B", &b"value"[..]), ("MESSAGE", b"text")]);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::fs::Permissions;
 use std::io;
 use std::net::UdpSocket;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
@@ -14,8 +14,9 @@ use std::time::Duration;
 
 use log_protocol::clock;
 use logring::LogLevel;
-use rustix::net::{RecvFlags, recv, sockopt};
+use rustix::net::sockopt;
 
+use super::batch::{BATCH, DatagramBatch, FirstDatagram};
 use super::fields::ROUND;
 use super::frames::InputFrame;
 use super::output::InputRecords;
@@ -30,8 +31,6 @@ const BUFFER: usize = 8 << 20;
 const GATHER: Duration = Duration::from_micros(100);
 /// Datagrams that come within this time of those before gather.
 const IN_A_ROW: Duration = Duration::from_millis(1);
-/// The longest datagram.
-const DATAGRAM_MAX: usize = 64 << 10;
 
 pub(super) fn open(
     mut place: InputPlace,
@@ -71,8 +70,8 @@ fn bind_path(path: &Path) -> io::Result<UnixDatagram> {
     Ok(socket)
 }
 
-/// Takes datagrams.  One of a Unix socket costs one system call.  Of UDP, those that come in a row are left
-/// to gather for a moment, else each would wake this thread; senders to a Unix socket would wait.
+/// Takes datagrams: those that have come by one system call.  Of UDP, those that come in a row are left to
+/// gather for a moment, else each would wake this thread; senders to a Unix socket would wait.
 fn datagrams(
     place: &mut InputPlace,
     socket: &OwnedFd,
@@ -81,22 +80,20 @@ fn datagrams(
     // What the system allows; less is no reason to end.
     let _ = sockopt::set_socket_recv_buffer_size(socket, BUFFER);
     sockopt::set_socket_timeout(socket, sockopt::Timeout::Recv, Some(PATIENCE))?;
-    let (gathers, mut looked) = (drops.is_some(), clock::now());
-    let mut bytes = vec![0; DATAGRAM_MAX];
+    let mut looked = clock::now();
+    let mut batch = DatagramBatch::new();
     while !place.is_ending() {
         let mut taken = 0;
-        // What waits is told to end after each.
-        while taken < if gathers { ROUND } else { 1 } {
-            // A datagram that is longer says its whole length.
-            let wait = if taken > 0 { RecvFlags::DONTWAIT } else { RecvFlags::empty() };
-            match recv(socket, &mut bytes[..], wait | RecvFlags::TRUNC) {
-                Ok((kept, whole)) => {
-                    let left_out = whole.saturating_sub(kept) as u64;
-                    write(place.records, &InputFrame { bytes: &bytes[..kept], left_out, end: 0 });
-                    taken += 1;
-                }
-                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => break,
-                Err(error) => return Err(error.into()),
+        // A batch that is not full has taken all; after two this thread looks whether it is to end.
+        while taken < ROUND {
+            let first = if taken > 0 { FirstDatagram::IfThere } else { FirstDatagram::Wait };
+            let count = batch.take(socket.as_fd(), first)?;
+            for (bytes, left_out) in batch.datagrams() {
+                write(place.records, &InputFrame { bytes, left_out, end: 0 });
+            }
+            taken += count;
+            if count < BATCH {
+                break;
             }
         }
         if let Some(drops) = &mut drops {

@@ -21,7 +21,7 @@ use log_protocol::bytes::ByteCursor;
 use log_protocol::record::RECORD_HEAD;
 
 use super::chunk::BlockIndex;
-pub(super) use decode::decode;
+pub(super) use decode::ColumnDecoder;
 pub(crate) use encode::ColumnEncoder;
 
 /// Most bytes of records, runs and streams that are made columns of.  A block ends with the record that

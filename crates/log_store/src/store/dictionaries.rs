@@ -32,7 +32,7 @@ pub type Visit<'a> = dyn FnMut(&Item<'_>) -> ControlFlow<()> + 'a;
 /// Dictionaries by process.
 #[derive(Debug, Default)]
 pub(crate) struct Dictionaries {
-    read: HashMap<ProcessId, Dictionary>,
+    read: HashMap<ProcessId, Dictionary, foldhash::fast::RandomState>,
     /// The bytes of the dictionaries, if they are to be passed on.
     bytes: Option<HashMap<ProcessId, Vec<u8>>>,
 }

@@ -1,7 +1,8 @@
 //! Reading a store: what its index lets through, in the order of time.
 //!
-//! Heads and tables of all chunks are read; blocks only where their index allows a match.  Blocks
-//! whose times overlap are merged; one is held in memory from its first record to its last.
+//! Heads and tables of all chunks are read; blocks only where their index allows a match, and their words
+//! only when it is a block's turn, so that whoever needs few records reads little.  Blocks whose times
+//! overlap are merged; one is held in memory from its first record to its last.
 //! Nothing is locked: a store may be read while it is written.
 
 use std::cmp::Reverse;
@@ -14,9 +15,9 @@ use std::sync::Arc;
 use logring::{RecordIterator, RingRecord};
 
 use crate::store::dictionaries::{Dictionaries, Visit};
-use crate::store::open_words::words_of;
+use crate::store::opened::OpenedSegments;
 use crate::store::segment::{self, Piece, Segment};
-use crate::store::words::{SegmentWords, WantedKeys};
+use crate::store::words::WantedKeys;
 use crate::store::{BLOCK_STREAM_BYTES, BlockIndex, Chunk, RUN_BYTES, split_block};
 use log_protocol::bytes::{u32_at, u64_at};
 
@@ -31,8 +32,8 @@ pub struct StoreReader {
     next: u64,
     /// What blocks must have that are read.
     wanted: WantedKeys,
-    /// What the blocks of the current segment have, if that is known and asked for.
-    words: Option<SegmentWords>,
+    /// Segments whose blocks are read in the order of time.
+    opened: OpenedSegments,
     /// What was damaged: file, first byte, byte after the last.
     pub damaged: Vec<(PathBuf, u64, u64)>,
 }
@@ -40,7 +41,7 @@ pub struct StoreReader {
 /// A block that may hold records that are wanted.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
-    path: Arc<PathBuf>,
+    segment: u64,
     at: u64,
     chunk: Arc<Chunk>,
     block: usize,
@@ -68,8 +69,10 @@ struct BlockCursor {
     run: usize,
     left_in_run: u32,
     stream: u32,
-    /// By stream: the sequence number that comes next.
-    expected: HashMap<u32, u64>,
+    /// The sequence number that comes next in this stream.
+    expected: u64,
+    /// Of the other streams: theirs.
+    others: HashMap<u32, u64>,
 }
 
 impl StoreReader {
@@ -107,7 +110,7 @@ impl StoreReader {
             current: None,
             next: number,
             wanted: WantedKeys::default(),
-            words: None,
+            opened: OpenedSegments::new(folder),
             damaged: Vec::new(),
         }
     }
@@ -121,12 +124,6 @@ impl StoreReader {
     /// Passes over blocks of which is known that they lack what is wanted; before the first chunk.
     pub fn look_up(&mut self, wanted: WantedKeys) {
         self.wanted = wanted;
-    }
-
-    /// Whether a block of the current segment may have what is looked up.
-    fn may_have(&self, at: u64, chunk: &Chunk, block: usize) -> bool {
-        let words = self.words.as_ref();
-        words.is_none_or(|words| words.may_have((at, block), chunk.head_crc, &self.wanted))
     }
 
     /// Keeps the bytes of dictionaries, for whoever passes records on.
@@ -177,10 +174,6 @@ impl StoreReader {
             let path = segment::NAMES.path(&self.folder, number);
             match Segment::open(&path) {
                 Ok(Some(segment)) => {
-                    self.words = None;
-                    if !self.wanted.is_empty() {
-                        self.words = words_of(&self.folder, number, &segment);
-                    }
                     self.current = Some((number, segment));
                     return Ok(true);
                 }
@@ -209,9 +202,10 @@ impl StoreReader {
         wanted: &dyn Fn(&Chunk, &BlockIndex) -> bool,
         visit: &mut Visit<'_>,
     ) -> io::Result<ControlFlow<()>> {
+        let number = self.current.as_ref().map_or(0, |(number, _)| *number);
         for block in 0..chunk.blocks.len() {
             if wanted(chunk, &chunk.blocks[block])
-                && self.may_have(at, chunk, block)
+                && self.opened.may_have(number, (at, chunk, block), &self.wanted)?
                 && self.visit_block(chunk, at, block, visit)? == Some(ControlFlow::Break(()))
             {
                 return Ok(ControlFlow::Break(()));
@@ -241,6 +235,7 @@ impl StoreReader {
                 return Ok(Some(ControlFlow::Break(())));
             }
         }
+        open.close(segment);
         Ok(Some(ControlFlow::Continue(())))
     }
 
@@ -265,11 +260,10 @@ impl StoreReader {
     ) -> io::Result<Vec<Candidate>> {
         let mut candidates = Vec::new();
         while let Some((chunk, at)) = self.next_chunk()? {
-            let path = Arc::new(self.path());
+            let segment = self.current.as_ref().map_or(0, |(number, _)| *number);
             for block in 0..chunk.blocks.len() {
-                if wanted(&chunk, &chunk.blocks[block]) && self.may_have(at, &chunk, block) {
-                    let (path, chunk) = (path.clone(), chunk.clone());
-                    candidates.push(Candidate { path, at, chunk, block });
+                if wanted(&chunk, &chunk.blocks[block]) {
+                    candidates.push(Candidate { segment, at, chunk: chunk.clone(), block });
                 }
             }
         }
@@ -284,7 +278,6 @@ impl StoreReader {
     ) -> io::Result<ControlFlow<()>> {
         // The earliest is last, where it is taken from.
         candidates.sort_by_key(|one| Reverse(one.chunk.blocks[one.block].first_ns));
-        let mut opened: HashMap<Arc<PathBuf>, Segment> = HashMap::new();
         let mut blocks: HashMap<usize, OpenBlock> = HashMap::new();
         let mut heap: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
         let mut made = 0;
@@ -296,7 +289,7 @@ impl StoreReader {
                     break;
                 }
                 let Some(next) = candidates.pop() else { break };
-                if let Some(mut block) = self.open_candidate(&next, &mut opened)?
+                if let Some(mut block) = self.open_candidate(&next)?
                     && let Some(stamp) = block.stamp()
                 {
                     heap.push(Reverse((stamp, made)));
@@ -314,7 +307,11 @@ impl StoreReader {
                     let stamp = block.stamp().unwrap_or(u64::MAX);
                     heap.push(Reverse((stamp, number)));
                 }
-                None => drop(blocks.remove(&number)),
+                None => {
+                    if let Some(block) = blocks.remove(&number) {
+                        self.opened.give_back(block.raw);
+                    }
+                }
             }
         }
         Ok(ControlFlow::Continue(()))
@@ -339,27 +336,20 @@ impl StoreReader {
         }
     }
 
-    fn open_candidate(
-        &mut self,
-        candidate: &Candidate,
-        opened: &mut HashMap<Arc<PathBuf>, Segment>,
-    ) -> io::Result<Option<OpenBlock>> {
-        if !opened.contains_key(&candidate.path) {
-            // Retention may have removed it meanwhile.
-            match Segment::open(&candidate.path) {
-                Ok(Some(segment)) => drop(opened.insert(candidate.path.clone(), segment)),
-                Ok(None) => return Ok(None),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                Err(error) => return Err(error),
-            }
+    /// Opens a block, if it may have what is looked up.
+    fn open_candidate(&mut self, candidate: &Candidate) -> io::Result<Option<OpenBlock>> {
+        let Candidate { segment: number, at, chunk, block } = candidate;
+        if !self.opened.may_have(*number, (*at, chunk, *block), &self.wanted)? {
+            return Ok(None);
         }
-        let Some(segment) = opened.get(&candidate.path) else { return Ok(None) };
-        let block = OpenBlock::read(segment, candidate.at, &candidate.chunk, candidate.block)?;
-        if block.is_none() {
-            let end = candidate.at + candidate.chunk.total_bytes;
-            self.damaged.push((candidate.path.to_path_buf(), candidate.at, end));
+        // Retention may have removed it meanwhile.
+        let Some(segment) = self.opened.segment(*number)? else { return Ok(None) };
+        let opened = OpenBlock::read(segment, *at, chunk, *block)?;
+        if opened.is_none() {
+            let path = segment::NAMES.path(&self.folder, *number);
+            self.damaged.push((path, *at, at + chunk.total_bytes));
         }
-        Ok(block)
+        Ok(opened)
     }
 }
 
@@ -374,13 +364,18 @@ impl OpenBlock {
         let Some((records, _, streams)) = split_block(&raw, &chunk.blocks[number]) else {
             return Ok(None);
         };
-        let expected = streams
+        let others = streams
             .chunks_exact(BLOCK_STREAM_BYTES)
             .map(|entry| (u32_at(entry, 0), u64_at(entry, 8)))
             .collect();
         let records = records.len();
-        let cursor = BlockCursor { expected, ..BlockCursor::default() };
+        let cursor = BlockCursor { others, ..BlockCursor::default() };
         Ok(Some(OpenBlock { chunk: chunk.clone(), raw, records, cursor }))
+    }
+
+    /// Ends reading: its memory is for the next block of the segment.
+    pub(crate) fn close(self, segment: &Segment) {
+        segment.give_back(self.raw);
     }
 
     /// Goes to the run of the next record; `false` at the end.
@@ -391,7 +386,15 @@ impl OpenBlock {
             if self.cursor.at >= self.records || at + RUN_BYTES > runs.len() {
                 return false;
             }
-            self.cursor.stream = u32_at(runs, at);
+            let stream = u32_at(runs, at);
+            if stream != self.cursor.stream || self.cursor.run == 0 {
+                let others = &mut self.cursor.others;
+                if self.cursor.run > 0 {
+                    others.insert(self.cursor.stream, self.cursor.expected);
+                }
+                self.cursor.expected = others.get(&stream).copied().unwrap_or(0);
+                self.cursor.stream = stream;
+            }
             self.cursor.left_in_run = u32_at(runs, at + 4);
             self.cursor.run += 1;
         }
@@ -409,12 +412,11 @@ impl OpenBlock {
             return None;
         }
         let cursor = &mut self.cursor;
-        let expected = cursor.expected.entry(cursor.stream).or_insert(0);
         let bytes = &self.raw[cursor.at..self.records];
         let length = usize::from(u16::from_le_bytes(*bytes.first_chunk()?)) * 8;
-        let mut records = RecordIterator::new(bytes.get(..length)?, *expected);
+        let mut records = RecordIterator::new(bytes.get(..length)?, cursor.expected);
         let record = records.next()?.ok()?;
-        *expected = record.sequence.wrapping_add(1);
+        cursor.expected = record.sequence.wrapping_add(1);
         cursor.at += length;
         cursor.left_in_run -= 1;
         Some((cursor.stream, record))

@@ -1,5 +1,7 @@
 //! Segments: the files of a store, and how their chunks are found, also behind damage.
 
+use std::cell::RefCell;
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
@@ -9,7 +11,7 @@ use crate::store::chunk::{
     BLOCK_OF_COLUMNS, BLOCK_OF_ROWS, BlockIndex, Chunk, HEAD_BYTES as CHUNK_HEAD_BYTES,
     MAGIC as CHUNK_MAGIC,
 };
-use crate::store::columns;
+use crate::store::columns::{self, ColumnDecoder};
 use segments::{HEAD_BYTES, HeadError, SegmentHead, SegmentNames};
 
 /// A segment begins so.
@@ -23,6 +25,10 @@ pub(crate) const NAMES: SegmentNames =
     SegmentNames { prefix: "", suffix: ".logs", is_hexadecimal: true };
 /// Bytes that are searched at once for the next chunk.
 const SEARCH_BYTES: usize = 1 << 20;
+/// Buffers of blocks that were read, kept for the next; and the longest that is kept, which is more than
+/// nearly all blocks have.
+const SPARE_MAX: usize = 4;
+const SPARE_BYTES_MAX: usize = 4 << 20;
 
 /// A part of a segment.
 #[derive(Debug)]
@@ -43,6 +49,25 @@ pub(crate) struct Segment {
     /// Where the next piece begins.
     pub(crate) at: u64,
     table: Vec<u8>,
+    buffers: RefCell<BlockBuffers>,
+}
+
+/// What blocks are read with: what one has needed serves the next, so that a search does not get its
+/// memory from the system again for each.
+#[derive(Default)]
+struct BlockBuffers {
+    stored: Vec<u8>,
+    columns: Vec<u8>,
+    decoder: ColumnDecoder,
+    unpacker: Option<zstd::bulk::Decompressor<'static>>,
+    /// Of raw bytes that nobody needs any more.
+    spare: Vec<Vec<u8>>,
+}
+
+impl fmt::Debug for BlockBuffers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockBuffers").field("spare", &self.spare.len()).finish_non_exhaustive()
+    }
 }
 
 impl Segment {
@@ -58,7 +83,10 @@ impl Segment {
             decoded = SegmentHead::decode(&head[..length], MAGIC, version);
         }
         match decoded {
-            Ok(head) => Ok(Some(Segment { file, head, version, at, table: Vec::new() })),
+            Ok(head) => {
+                let (table, buffers) = (Vec::new(), RefCell::default());
+                Ok(Some(Segment { file, head, version, at, table, buffers }))
+            }
             Err(HeadError::Version(version)) => Err(io::Error::new(
                 io::ErrorKind::Unsupported,
                 format!(
@@ -181,29 +209,57 @@ impl Segment {
         number: usize,
     ) -> io::Result<Option<Vec<u8>>> {
         let Some(block) = chunk.blocks.get(number) else { return Ok(None) };
-        let mut bytes = vec![0; block.bytes as usize];
-        self.file.read_exact_at(&mut bytes, at + block.offset)?;
-        if crc32c::crc32c(&bytes) != block.crc {
+        let buffers = &mut *self.buffers.borrow_mut();
+        buffers.stored.resize(block.bytes as usize, 0);
+        self.file.read_exact_at(&mut buffers.stored, at + block.offset)?;
+        if crc32c::crc32c(&buffers.stored) != block.crc {
             return Ok(None);
         }
-        if self.version == VERSION_OF_ROWS {
-            return Ok(rows(&bytes, block));
+        let has_form = self.version != VERSION_OF_ROWS;
+        let mut raw = buffers.spare.pop().unwrap_or_default();
+        let unpacked = buffers.unpack(has_form, block, &mut raw)?;
+        Ok(unpacked.map(|()| raw))
+    }
+
+    /// Takes the raw bytes of a block back, for the next.
+    pub(crate) fn give_back(&self, raw: Vec<u8>) {
+        let spare = &mut self.buffers.borrow_mut().spare;
+        if spare.len() < SPARE_MAX && raw.capacity() <= SPARE_BYTES_MAX {
+            spare.push(raw);
         }
-        Ok(match bytes.split_first() {
-            Some((&BLOCK_OF_ROWS, rest)) => rows(rest, block),
-            Some((&BLOCK_OF_COLUMNS, rest)) => {
-                let columns = zstd::bulk::decompress(rest, columns::bytes_max(block));
-                columns.ok().and_then(|columns| columns::decode(&columns, block))
-            }
-            _ => None,
-        })
     }
 }
 
-/// The raw bytes of a block that has them as they are.
-fn rows(compressed: &[u8], block: &BlockIndex) -> Option<Vec<u8>> {
-    let raw = zstd::bulk::decompress(compressed, block.raw_bytes as usize).ok()?;
-    (raw.len() == block.raw_bytes as usize).then_some(raw)
+impl BlockBuffers {
+    /// Puts the raw bytes of the block that was read in place of what is in `raw`; `None` if it is damaged.
+    fn unpack(
+        &mut self,
+        has_form: bool,
+        block: &BlockIndex,
+        raw: &mut Vec<u8>,
+    ) -> io::Result<Option<()>> {
+        let unpacker = match &mut self.unpacker {
+            Some(unpacker) => unpacker,
+            none => none.insert(zstd::bulk::Decompressor::new()?),
+        };
+        let raw_bytes = block.raw_bytes as usize;
+        let (form, packed) = match (has_form, self.stored.split_first()) {
+            (false, _) => (BLOCK_OF_ROWS, &self.stored[..]),
+            (true, Some((form, rest))) => (*form, rest),
+            (true, None) => return Ok(None),
+        };
+        let mut into = |out: &mut Vec<u8>, bytes_max: usize| {
+            out.clear();
+            out.reserve(bytes_max);
+            unpacker.decompress_to_buffer(packed, out).ok()
+        };
+        Ok(match form {
+            BLOCK_OF_ROWS => into(raw, raw_bytes).filter(|bytes| *bytes == raw_bytes).map(drop),
+            BLOCK_OF_COLUMNS => into(&mut self.columns, columns::bytes_max(block))
+                .and_then(|_| self.decoder.decode(&self.columns, block, raw)),
+            _ => None,
+        })
+    }
 }
 
 fn read_at_most(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {

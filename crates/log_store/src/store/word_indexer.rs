@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use log_format::{LogRecord, RecordOrigin, write_message};
+use logring::abi::kind;
 use logring::{ArgumentType, LogValue};
 use segments::SegmentHead;
 
@@ -48,7 +49,9 @@ fn add_words(item: &Item<'_>, scratch: &mut Scratch) -> bool {
             return false;
         }
     }
-    scratch.words.add_logger(read.context.is_some().then(|| read.logger()));
+    // Of records about clocks and threads is known that they have none.
+    let may_be_any = read.context.is_none() && record.kind == kind::DROPPED;
+    scratch.words.add_logger((!may_be_any).then(|| read.logger()));
     scratch.message.clear();
     write_message(&mut scratch.message, &read);
     scratch.words.add_message(&mut scratch.message);
@@ -123,6 +126,7 @@ fn words_of(
             std::ops::ControlFlow::Continue(())
         });
     }
+    block.close(segment);
     let words = scratch.words.take();
     // Records of a process without a dictionary may get one later.
     Ok(if is_known && shown == records { words } else { Vec::new() })

@@ -20,92 +20,162 @@ struct StreamRows {
     shapes: Range<usize>,
 }
 
-/// Records, runs and streams, as they were before they were made columns; `None` if they are not what
-/// the index says.
-pub(in crate::store) fn decode(columns: &[u8], index: &BlockIndex) -> Option<Vec<u8>> {
-    let raw_bytes = index.raw_bytes as usize;
-    let [count, runs, streams] =
-        [index.records, index.runs, index.streams].map(|number| number as usize);
-    let tail =
-        runs.checked_mul(RUN_BYTES)?.checked_add(streams.checked_mul(BLOCK_STREAM_BYTES)?)?;
-    let records_bytes = raw_bytes.checked_sub(tail)?;
-    // What the numbers claim is reserved, so they must fit each other first.
-    if raw_bytes > RAW_BYTES_MAX || count > records_bytes / RECORD_HEAD {
-        return None;
-    }
-    let from = &mut ByteCursor::new(columns);
-    let mut numbers = Vec::new();
-    let mut streams = take_streams(from, streams)?;
-    let runs = take_runs(from, runs, &mut streams, count)?;
-    let mut stamps = Vec::new();
-    take_column(from, count, &mut stamps)?;
-    let sequences = take_sequences(from, &streams, count)?;
-    let shapes = take_shapes(from, &mut streams, &mut numbers)?;
-    take_column(from, count, &mut numbers)?;
-    for stream in &streams {
-        for number in &mut numbers[stream.begin..stream.end] {
-            let number_in_block = number.checked_add(stream.shapes.start as u64);
-            *number = number_in_block.filter(|at| *at < stream.shapes.end as u64)?;
+/// Makes records of columns, and keeps its buffers.
+#[derive(Debug, Default)]
+pub(in crate::store) struct ColumnDecoder {
+    stamps: Vec<u64>,
+    numbers: Vec<u64>,
+    lengths: Vec<u64>,
+    sequences: Vec<u32>,
+    /// By row: where the record begins; and these places by group.
+    places: Vec<u32>,
+    by_group: Vec<u32>,
+    words: Vec<u64>,
+}
+
+impl ColumnDecoder {
+    /// Puts records, runs and streams, as they were before they were made columns, in place of what is in
+    /// `raw`; `None` if they are not what the index says.
+    pub(in crate::store) fn decode(
+        &mut self,
+        columns: &[u8],
+        index: &BlockIndex,
+        raw: &mut Vec<u8>,
+    ) -> Option<()> {
+        let raw_bytes = index.raw_bytes as usize;
+        let [count, runs, streams] =
+            [index.records, index.runs, index.streams].map(|number| number as usize);
+        let tail =
+            runs.checked_mul(RUN_BYTES)?.checked_add(streams.checked_mul(BLOCK_STREAM_BYTES)?)?;
+        let records_bytes = raw_bytes.checked_sub(tail)?;
+        // What the numbers claim is reserved, so they must fit each other first.
+        if raw_bytes > RAW_BYTES_MAX || count > records_bytes / RECORD_HEAD {
+            return None;
         }
+        let from = &mut ByteCursor::new(columns);
+        let mut streams = take_streams(from, streams)?;
+        let runs = self.take_runs(from, runs, &mut streams, count)?;
+        take_column(from, count, &mut self.stamps)?;
+        self.take_sequences(from, &streams, count)?;
+        let shapes = take_shapes(from, &mut streams, &mut self.numbers)?;
+        take_column(from, count, &mut self.numbers)?;
+        for stream in &streams {
+            for number in &mut self.numbers[stream.begin..stream.end] {
+                let number_in_block = number.checked_add(stream.shapes.start as u64);
+                *number = number_in_block.filter(|at| *at < stream.shapes.end as u64)?;
+            }
+        }
+        raw.clear();
+        raw.resize(raw_bytes, 0);
+        self.put_heads(&mut raw[..records_bytes], &shapes, &runs, &mut streams)?;
+        self.put_groups(from, &shapes, raw)?;
+        put_tail(&mut raw[records_bytes..], &runs, &streams);
+        from.is_empty().then_some(())
     }
-    let mut raw = vec![0; raw_bytes];
-    let rows = Rows { shapes: &shapes, shape_of: &numbers, sequences: &sequences };
-    let places = rows.put_heads(&mut raw[..records_bytes], &runs, &mut streams, &stamps)?;
-    rows.put_groups(from, &places, &mut raw)?;
-    put_tail(&mut raw[records_bytes..], &runs, &streams);
-    from.is_empty().then_some(raw)
-}
 
-/// What is known of the records, those of a stream one after the other.
-struct Rows<'a> {
-    shapes: &'a [Shape],
-    /// By row: the index of its shape.
-    shape_of: &'a [u64],
-    /// By row: the low half of its sequence number.
-    sequences: &'a [u32],
-}
-
-impl Rows<'_> {
-    /// Puts the heads of all records where they are; gives the places, by row.
+    /// Puts the heads of all records where they are; `places` becomes these, by row.
     fn put_heads(
-        &self,
+        &mut self,
         records: &mut [u8],
+        shapes: &[Shape],
         runs: &[(u32, u32)],
         streams: &mut [StreamRows],
-        stamps: &[u64],
-    ) -> Option<Vec<u32>> {
-        let mut places = vec![0_u32; stamps.len()];
-        let (mut at, mut stamps) = (0, stamps.iter());
+    ) -> Option<()> {
+        self.places.clear();
+        self.places.resize(self.stamps.len(), 0);
+        let (mut at, mut stamps) = (0, self.stamps.iter());
         for (position, length) in runs {
             let stream = &mut streams[*position as usize];
             let rows = stream.next..stream.next + *length as usize;
             stream.next = rows.end;
             for row in rows {
-                let shape = self.shapes[self.shape_of[row] as usize];
+                let shape = shapes[self.numbers[row] as usize];
                 let record = records.get_mut(at..at + shape.bytes())?;
                 record[..4].copy_from_slice(&shape.head.to_le_bytes());
                 record[4..8].copy_from_slice(&self.sequences[row].to_le_bytes());
                 record[8..16].copy_from_slice(&stamps.next()?.to_le_bytes());
                 record[16..24].copy_from_slice(&shape.names.to_le_bytes());
-                places[row] = at as u32;
+                self.places[row] = at as u32;
                 at += shape.bytes();
             }
         }
-        (at == records.len()).then_some(places)
+        (at == records.len()).then_some(())
     }
 
     /// Puts the arguments of all groups where the records are.
-    fn put_groups(&self, from: &mut ByteCursor<'_>, places: &[u32], raw: &mut [u8]) -> Option<()> {
-        let rows = self.shape_of.iter().zip(places);
+    fn put_groups(
+        &mut self,
+        from: &mut ByteCursor<'_>,
+        shapes: &[Shape],
+        raw: &mut [u8],
+    ) -> Option<()> {
+        let rows = self.numbers.iter().zip(&self.places);
         let rows = rows.map(|(shape, place)| (*shape as usize, *place));
-        let mut by_group = Vec::new();
-        let groups = groups_of(self.shapes, rows, &mut by_group);
-        let (mut numbers, mut in_rows) = (Vec::new(), Vec::new());
+        let groups = groups_of(shapes, rows, &mut self.by_group);
+        let mut in_rows = Vec::new();
         for group in groups {
-            let places = &by_group[group.begin..group.begin + group.count];
-            put_group(from, (group, places), (&mut numbers, &mut in_rows), raw)?;
+            let places = &self.by_group[group.begin..group.begin + group.count];
+            put_group(from, (group, places), (&mut self.words, &mut in_rows), raw)?;
         }
         Some(())
+    }
+
+    /// The runs: position of the stream, count; the rows of each stream are set.
+    fn take_runs(
+        &mut self,
+        from: &mut ByteCursor<'_>,
+        count: usize,
+        streams: &mut [StreamRows],
+        records: usize,
+    ) -> Option<Vec<(u32, u32)>> {
+        let (positions, lengths) = (&mut self.numbers, &mut self.lengths);
+        take_column(from, count, positions)?;
+        take_column(from, count, lengths)?;
+        let mut runs = Vec::with_capacity(count);
+        for (position, length) in positions.iter().zip(&*lengths) {
+            let stream = streams.get_mut(usize::try_from(*position).ok()?)?;
+            let length =
+                u32::try_from(*length).ok().filter(|length| *length as usize <= records)?;
+            stream.end += length as usize;
+            runs.push((*position as u32, length));
+        }
+        let mut end = 0;
+        for stream in streams {
+            (stream.begin, stream.next) = (end, end);
+            end += stream.end;
+            stream.end = end;
+        }
+        (end == records).then_some(runs)
+    }
+
+    /// The low halves of the sequence numbers, by row.
+    fn take_sequences(
+        &mut self,
+        from: &mut ByteCursor<'_>,
+        streams: &[StreamRows],
+        count: usize,
+    ) -> Option<()> {
+        let jumps = from.u32()? as usize;
+        if jumps > count {
+            return None;
+        }
+        let (rows, differences) = (&mut self.numbers, &mut self.lengths);
+        take_column(from, jumps, rows)?;
+        take_column(from, jumps, differences)?;
+        let mut jumps = rows.iter().zip(&*differences).peekable();
+        self.sequences.clear();
+        self.sequences.reserve(count);
+        for stream in streams {
+            let mut expected = stream.first as u32;
+            for row in stream.begin..stream.end {
+                if let Some((_, by)) = jumps.next_if(|jump| *jump.0 == row as u64) {
+                    expected = expected.wrapping_add(*by as u32);
+                }
+                self.sequences.push(expected);
+                expected = expected.wrapping_add(1);
+            }
+        }
+        jumps.next().is_none().then_some(())
     }
 }
 
@@ -115,60 +185,6 @@ fn take_streams(from: &mut ByteCursor<'_>, count: usize) -> Option<Vec<StreamRow
         Some(StreamRows { index, first, begin: 0, end: 0, next: 0, shapes: 0..0 })
     };
     (0..count).map(stream).collect()
-}
-
-/// The runs: position of the stream, count; the rows of each stream are set.
-fn take_runs(
-    from: &mut ByteCursor<'_>,
-    count: usize,
-    streams: &mut [StreamRows],
-    records: usize,
-) -> Option<Vec<(u32, u32)>> {
-    let (mut positions, mut counts) = (Vec::new(), Vec::new());
-    take_column(from, count, &mut positions)?;
-    take_column(from, count, &mut counts)?;
-    let mut runs = Vec::with_capacity(count);
-    for (position, length) in positions.into_iter().zip(counts) {
-        let stream = streams.get_mut(usize::try_from(position).ok()?)?;
-        let length = u32::try_from(length).ok().filter(|length| *length as usize <= records)?;
-        stream.end += length as usize;
-        runs.push((position as u32, length));
-    }
-    let mut end = 0;
-    for stream in streams {
-        (stream.begin, stream.next) = (end, end);
-        end += stream.end;
-        stream.end = end;
-    }
-    (end == records).then_some(runs)
-}
-
-/// The low halves of the sequence numbers, by row.
-fn take_sequences(
-    from: &mut ByteCursor<'_>,
-    streams: &[StreamRows],
-    count: usize,
-) -> Option<Vec<u32>> {
-    let jumps = from.u32()? as usize;
-    let (mut rows, mut differences) = (Vec::new(), Vec::new());
-    if jumps > count {
-        return None;
-    }
-    take_column(from, jumps, &mut rows)?;
-    take_column(from, jumps, &mut differences)?;
-    let mut jumps = rows.into_iter().zip(differences).peekable();
-    let mut sequences = Vec::with_capacity(count);
-    for stream in streams {
-        let mut expected = stream.first as u32;
-        for row in stream.begin..stream.end {
-            if let Some((_, by)) = jumps.next_if(|jump| jump.0 == row as u64) {
-                expected = expected.wrapping_add(by as u32);
-            }
-            sequences.push(expected);
-            expected = expected.wrapping_add(1);
-        }
-    }
-    jumps.next().is_none().then_some(sequences)
 }
 
 fn take_shapes(

@@ -1,9 +1,21 @@
 //! Columns give back the blocks that they are made of: random and extreme records, damage, limits.
 
+use std::cell::RefCell;
+
 use testkit::Random;
 
 use super::*;
 use crate::store::chunk::{BLOCK_STREAM_BYTES, RUN_BYTES};
+
+thread_local! {
+    /// One for all blocks: what one leaves must not show in the next.
+    static DECODER: RefCell<ColumnDecoder> = RefCell::default();
+}
+
+fn decode(columns: &[u8], index: &BlockIndex) -> Option<Vec<u8>> {
+    let mut raw = Vec::new();
+    DECODER.with_borrow_mut(|decoder| decoder.decode(columns, index, &mut raw)).map(|()| raw)
+}
 
 /// A block: records, runs, streams.
 #[derive(Default)]
