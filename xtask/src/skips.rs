@@ -29,6 +29,10 @@ const ALLOWED: &[(&str, &str)] = &[
         "systemd-journal-remote",
         "its package has a service, so it is unpacked only; it needs libraries of systemd and journalctl",
     ),
+    (
+        "zsh, ksh93 and mksh",
+        "three packages more for functions of which bash and dash show the common part",
+    ),
     ("the Go client", "Go compiles its standard library first, a minute of the machine's time"),
     ("messages of the kernel", "containers may lack /dev/kmsg, or may not use it"),
     ("node 20", "what builds the page asks for it, and Debian 12 has an older one"),
