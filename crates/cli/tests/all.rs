@@ -42,6 +42,7 @@ mod poll_share;
 mod process_sums;
 mod processes;
 mod record;
+mod record_configuration;
 mod record_hosts;
 mod record_then_play;
 mod recordings_meet;
