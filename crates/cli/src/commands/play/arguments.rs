@@ -192,6 +192,9 @@ pub(crate) struct PlayArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_A_PICTURE)]
     pub(crate) png: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) pager: crate::pager::PagerArguments,
+
     /// `offsettime` in nanoseconds.
     #[arg(skip)]
     pub(crate) offset_ns: i64,
@@ -256,6 +259,12 @@ impl PlayArguments {
     /// Whether plot files are made.
     pub(crate) fn makes_plot_files(&self) -> bool {
         self.filename.is_some() && self.display.plot
+    }
+
+    /// Whether what is written may be more than a screen, and ends.
+    pub(crate) fn is_long(&self) -> bool {
+        let files = [&self.filename, &self.extract, &self.html, &self.svg, &self.png];
+        !self.follow && !self.display.home && files.iter().all(|file| file.is_none())
     }
 
     /// Rejects options that cannot be combined.

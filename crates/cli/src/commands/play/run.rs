@@ -1,6 +1,6 @@
 //! Finds the recordings, and shows what is asked for of them.
 
-use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -189,7 +189,7 @@ fn grep(
         date: letters.contains('D'),
         milliseconds: letters.contains('m'),
     };
-    let escapes = io::stdout().is_terminal();
+    let escapes = terminal::shows(&io::stdout());
     Ok(feed::search(recordings, period, &regex, column, escapes, out)?)
 }
 
