@@ -9,6 +9,7 @@
 
 pub mod atop;
 pub mod collectl;
+pub mod command_lines;
 pub mod daemon;
 pub mod engines;
 pub mod jobs;
@@ -31,8 +32,10 @@ pub type Target = fn(&[u8]);
 /// Every target by its name.
 pub const TARGETS: &[(&str, Target)] = &[
     ("atop", atop::atop),
+    ("collectl_configuration", command_lines::collectl_configuration),
     ("collectl_gzip", collectl::collectl_gzip),
     ("collectl_plain", collectl::collectl_plain),
+    ("completion_line", command_lines::completion_line),
     ("hosts_stream", engines::hosts_stream),
     ("log_frame", logs::log_frame),
     ("log_handshake", logs::log_handshake),

@@ -29,6 +29,10 @@ const ALLOWED: &[(&str, &str)] = &[
         "systemd-journal-remote",
         "its package has a service, so it is unpacked only; it needs libraries of systemd and journalctl",
     ),
+    (
+        "zsh, ksh93 and mksh",
+        "three packages more for functions of which bash and dash show the common part",
+    ),
     ("the Go client", "Go compiles its standard library first, a minute of the machine's time"),
     ("the Node client", "Node's headers are a package of their own where node is Debian's"),
     ("zap", "its module comes from Go's proxy, which not every machine reaches"),

@@ -65,7 +65,7 @@ pub use history_value::{HistorySeries, HistoryValue};
 pub use layout::StepOrigin;
 pub use moment::RecordedMoment;
 pub use range::{RangeAnswer, RangeQuery, RangeSeries, StepValue};
-pub use ranking::{Ranked, Ranking, RankingQuery};
+pub use ranking::{Ranked, Ranking, RankingQuery, process_amounts};
 pub use reading::{Select, SourceReading};
 use step_sums::FieldValue;
 pub use steps::{StepReadings, StepsQuery, step_source};

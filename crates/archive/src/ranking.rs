@@ -45,6 +45,11 @@ const PROCESS_AMOUNTS: &[ProcessAmount] = &[
     ProcessAmount { name: "delay", fields: &["run_delay"], otherwise: &[] },
 ];
 
+/// What processes are ranked by.
+pub fn process_amounts() -> impl Iterator<Item = &'static str> {
+    PROCESS_AMOUNTS.iter().map(|amount| amount.name)
+}
+
 /// What is to be ranked.
 #[derive(Clone, Copy, Debug)]
 pub struct RankingQuery<'a> {
@@ -136,7 +141,7 @@ impl<'a> RankingQuery<'a> {
             (None, Some((source, field))) => Ok((source, vec![field], Vec::new())),
             (None, None) => Err(Error::UnknownAmount {
                 asked: what.to_owned(),
-                known: Error::list(PROCESS_AMOUNTS.iter().map(|amount| amount.name)),
+                known: Error::list(process_amounts()),
             }),
         }
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod alert;
 pub(crate) mod bench;
+pub(crate) mod complete;
 pub(crate) mod doctor;
 pub(crate) mod generate;
 pub(crate) mod link;

@@ -365,12 +365,11 @@ fn only(option: &str, given: &str, known: &str) -> anyhow::Result<()> {
 
 /// The terminal's width, if standard output is one.
 pub(crate) fn terminal_columns() -> Option<usize> {
-    use std::io::IsTerminal;
-    if !std::io::stdout().is_terminal() {
+    if !terminal::shows(&std::io::stdout()) {
         return None;
     }
     let size = terminal_size::terminal_size();
-    Some(size.map_or(80, |(width, _)| usize::from(width.0)))
+    terminal::pager_columns().or(Some(size.map_or(80, |(width, _)| usize::from(width.0))))
 }
 
 /// Whether a source that a letter stands for is shown at the letter's level.

@@ -31,6 +31,7 @@ mod export;
 mod help;
 mod http;
 mod memory;
+mod pager;
 mod server_tls;
 mod size_limit;
 mod stack;
@@ -93,6 +94,9 @@ enum Verb {
     /// Write man pages, completions or the reference
     #[command(hide = true)]
     Generate(commands::generate::GenerateArguments),
+    /// Values for the end of a command line, for the completions of shells
+    #[command(hide = true)]
+    Complete(commands::complete::CompleteArguments),
 }
 
 fn main() -> ExitCode {
@@ -131,6 +135,8 @@ fn run() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error, &words, failure),
     };
+    // Who types another program's name expects what that program does.
+    let pager = if abbreviates { None } else { pager_of(&arguments) };
     let done = match arguments.verb {
         Verb::Watch(arguments) => commands::watch::run(&arguments),
         Verb::Config(arguments) => commands::watch::show(&arguments),
@@ -151,8 +157,24 @@ fn run() -> ExitCode {
         Verb::Bench(_) => commands::bench::run(),
         Verb::Link(arguments) => commands::link::run(&arguments),
         Verb::Generate(arguments) => commands::generate::run(&arguments),
+        Verb::Complete(arguments) => commands::complete::run(&arguments),
     };
-    done.unwrap_or_else(|error| ExitCode::from(failed(&error, failure)))
+    let code = done.unwrap_or_else(|error| ExitCode::from(failed(&error, failure)));
+    pager::end(pager, code)
+}
+
+/// Starts a pager for verbs that have long output.
+fn pager_of(arguments: &Arguments) -> Option<terminal::Pager> {
+    let pager = match &arguments.verb {
+        Verb::Play(arguments) => Some(&arguments.pager).filter(|_| arguments.is_long()),
+        Verb::Log(log) => match &log.action {
+            commands::log::Action::Query(arguments) => Some(&arguments.pager),
+            _ => None,
+        },
+        Verb::Doctor(arguments) => Some(&arguments.pager),
+        _ => None,
+    };
+    pager.filter(|pager| !pager.no_pager).and_then(|_| pager::start())
 }
 
 /// Says why a verb failed, and gives the exit code.
@@ -220,13 +242,19 @@ fn refuse(error: &clap::Error, words: &[OsString], failure: u8) -> ExitCode {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into()).collect();
     match usage::explain(error, &words) {
         Some(text) => stderr::message(text),
-        None => match error.print() {
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+        None => {
+            let is_paged = error.exit_code() == 0 && !words.iter().any(|word| word == "--no-pager");
+            let pager = is_paged.then(pager::start).flatten();
+            let printed = match pager.is_some() && std::env::var_os("NO_COLOR").is_none() {
+                true => stderr::print(&error.render().ansi().to_string()),
+                false => error.print().map_err(Into::into),
+            };
+            drop(pager);
+            if let Some(error) = printed.err().filter(|error| !stderr::is_broken_pipe(error)) {
                 stderr::message(error);
                 return ExitCode::from(failure);
             }
-            _ => {}
-        },
+        }
     }
     if error.exit_code() == 0 { ExitCode::SUCCESS } else { ExitCode::from(failure) }
 }

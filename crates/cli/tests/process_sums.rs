@@ -234,4 +234,36 @@ fn process_lists_and_digests_are_collectls() {
     assert_eq!(theirs.iter().filter(seen_once).count(), 1);
     let mended = theirs.iter().map(|line| line.replace("  0.00 0 0 0 ", "  0.00 0:00:00 0 0 "));
     assert_eq!(ours, mended.collect::<Vec<_>>());
+
+    // With -s there are plot files, too, with -P or without; -P alone is refused by both.
+    let files = |folder: &str| {
+        let mut files: Vec<(String, String)> = Vec::new();
+        for file in std::fs::read_dir(folder).unwrap().flatten() {
+            let name = file.file_name().into_string().unwrap();
+            let mut lines: Vec<String> = std::fs::read_to_string(file.path())
+                .unwrap()
+                .lines()
+                .map(|line| line.trim_end().to_owned())
+                .collect();
+            lines.retain(|line| !line.starts_with('#') || line.starts_with("#Date"));
+            match name.ends_with("prcs") {
+                true => files.push((name, lines.len().to_string())),
+                false => files.push((name, lines.join("\n"))),
+            }
+        }
+        files.sort();
+        files
+    };
+    for (name, more) in [("one", &["-sc"][..]), ("two", &["-P", "-scZ", "--procanalyze"])] {
+        let (theirs, ours) = (to(&format!("their-{name}")), to(&format!("our-{name}")));
+        run(Command::new("collectl"), &[more, &["--procanalyze", "-oz", "-f", &theirs]].concat());
+        play(&[more, &["--procanalyze", "-oz", "-f", &ours]].concat());
+        let (theirs, ours) = (files(&theirs), files(&ours));
+        assert!(theirs.len() > 1, "{theirs:?}");
+        assert_eq!(ours, theirs, "{more:?}");
+    }
+    let mut command = whit();
+    let refused = command.arg("play").arg(&file).args(["-P", "--procanalyze", "-f", "."]);
+    let refused = refused.output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
 }

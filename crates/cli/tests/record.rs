@@ -23,15 +23,15 @@ fn whit(arguments: &[&str]) -> Command {
     command
 }
 
-fn run(arguments: &[&str]) -> Output {
+pub(crate) fn run(arguments: &[&str]) -> Output {
     whit(arguments).output().unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn folder() -> tempfile::TempDir {
+pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
@@ -47,7 +47,7 @@ fn wait_until_grown(path: &Path, times: usize) {
 }
 
 /// The recordings in a folder, oldest first.
-fn recordings(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn recordings(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let is_ours = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "whit");
     let mut paths: Vec<PathBuf> = entries.filter(is_ours).collect();
@@ -56,17 +56,17 @@ fn recordings(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// What a recording holds.
-struct Content {
+pub(crate) struct Content {
     samples: usize,
     /// The recorder's own count of samples, where a sample has it.
     counts: Vec<u64>,
     unwritten: u64,
     missed: u64,
     skipped: u64,
-    damage: Damage,
+    pub(crate) damage: Damage,
 }
 
-fn read(path: &Path) -> Content {
+pub(crate) fn read(path: &Path) -> Content {
     let known: Vec<Arc<SourceDef>> = source::definitions();
     let mut reader = Reader::open(path, &known).unwrap();
     let defs = reader.defs();

@@ -89,6 +89,55 @@ fn jobs_of_dash_know_what_the_shell_knows() {
     }
 }
 
+/// What the jobs of zsh, ksh93 and mksh are to know; arrays of zsh begin at 1.
+const KORN: &str = r#"
+alias myecho='echo al'
+v="it's \"q\" \$x
+nl"
+arr=(one "two  2" three)
+f() { echo "F $1 $v ${#arr[@]}"; }
+env_parallel myecho ::: w
+env_parallel -k f ::: 1 2
+env_parallel -k --env arr 'echo "${arr[@]} [$v]" {}' ::: 1
+env_parallel --env f 'f {}' ::: 1
+parset "x y,z" ::: "seq 3" "echo q" "printf 'a\n\n'"; echo "$x|$y|$z|"
+env_parset a,b 'echo "${#v}" {}; exit {}' ::: 0 3; echo $? "$a" "$b"
+env_parallel --session
+new=1; env_parallel 'echo "[$new] [$v]"' ::: 1
+env_parallel --end-session
+env_parallel 'echo "[$new] [${#v}]"' ::: 1
+"#;
+
+const KORN_WRITTEN: &str = r#"al w
+F 1 it's "q" $x
+nl 3
+F 2 it's "q" $x
+nl 3
+one two  2 three [] 1
+F 1  0
+1
+2
+3|q|a
+|
+1 14 0 14 3
+[1] [] 1
+[1] [14] 1
+"#;
+
+#[test]
+fn jobs_of_zsh_and_ksh_know_what_the_shell_knows() {
+    let folder = tempfile::tempdir().unwrap();
+    for (shell, name) in [("zsh", "zsh"), ("ksh93", "ksh"), ("mksh", "ksh")] {
+        if Command::new(shell).args(["-c", ":"]).output().is_err() {
+            testkit::skip("zsh, ksh93 and mksh", &format!("{shell} is not installed"));
+            continue;
+        }
+        let loading = format!("eval \"$(whit run --env-parallel {name})\"");
+        let text = written(shell, &format!("{loading}\n"), KORN, folder.path());
+        assert_eq!(text, KORN_WRITTEN, "{shell}");
+    }
+}
+
 #[test]
 fn what_a_command_line_cannot_hold_is_told() {
     let folder = tempfile::tempdir().unwrap();

@@ -14,6 +14,7 @@ use crate::whit;
 
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
+const CLEARED: &str = "\x1b[2J";
 const SHOW_CURSOR: &str = "\x1b[?25h";
 
 /// The program on a terminal of 80 by 24.
@@ -85,10 +86,10 @@ impl Session {
         let before = std::mem::take(&mut self.seen);
         loop {
             self.type_in("\x0c");
-            // A terminal is asked where its cursor is before it is cleared.
-            self.until("\x1b[6n");
-            self.seen.clear();
-            self.type_in("\x1b[1;1R");
+            // This terminal answers no questions, such as where its cursor is.
+            self.until(CLEARED);
+            let drawn = self.seen.rfind(CLEARED).map_or(0, |at| at + CLEARED.len());
+            self.seen.drain(..drawn);
             self.until("\x1b[0m\x1b[?25l");
             if self.seen.contains(text) {
                 self.seen.insert_str(0, &before);
@@ -113,6 +114,34 @@ impl Session {
             settings
         };
         settings.c_lflag & libc::ECHO != 0 && settings.c_lflag & libc::ICANON != 0
+    }
+
+    /// Waits for the end of a program that takes no screen, and for all that it wrote.
+    pub(crate) fn ends_plainly(&mut self, codes: &[i32]) {
+        let code = self.read_to_the_end().code();
+        assert!(code.is_some_and(|code| codes.contains(&code)), "{code:?}: {:?}", self.seen);
+        assert!(self.is_cooked());
+    }
+
+    /// Reads until the program has ended and nothing of it is left.
+    fn read_to_the_end(&mut self) -> std::process::ExitStatus {
+        let deadline = Deadline::default();
+        let mut bytes = [0; 4096];
+        let mut ended = None;
+        loop {
+            match self.master.read(&mut bytes) {
+                Ok(count) => self.seen.push_str(&String::from_utf8_lossy(&bytes[..count])),
+                // What was written before the end can be read after it.
+                Err(_) if ended.is_some() => return ended.unwrap_or_default(),
+                Err(_) => {
+                    assert!(deadline.is_ahead(), "no end after {:?}", self.seen);
+                    ended = self.child.try_wait().unwrap();
+                    if ended.is_none() {
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                }
+            }
+        }
     }
 
     /// Waits for the end, and holds that the terminal is as it was.
@@ -283,7 +312,7 @@ fn traffic_by_process_is_shown_live_and_from_a_recording() {
         session.until("calls/s");
         session.shows("RECV/s");
         // What was shown last is the whole screen.
-        let text = session.seen.rsplit("\x1b[6n").next().unwrap().to_owned();
+        let text = session.seen.rsplit(CLEARED).next().unwrap().to_owned();
         session.type_in("q");
         session.ends(0);
         text

@@ -73,7 +73,7 @@ const REFUSED: &[(&[&str], Where, &str)] = &[
     ),
     (&["--utime"], Where::Both, "each sample carries the cost of its own reads; see -s w"),
     (&["--import"], Where::Both, "collectl's Perl modules cannot be loaded"),
-    (&["-L", "--lustsvcs", "--lustopts"], Where::Both, "Lustre is not supported"),
+    (&["-L", "--lustsvcs", "--lustsvc", "--lustopts"], Where::Both, "Lustre is not supported"),
     (&["-d", "--debug"], Where::Both, "whit doctor shows what is read and what it costs"),
     (
         &["--envrules"],

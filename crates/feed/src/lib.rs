@@ -15,6 +15,7 @@ use sample::{Meta, Snapshot, SourceDef};
 use std::sync::Arc;
 
 mod collectl;
+pub mod collectl_configuration;
 pub mod collectl_switches;
 mod cursor;
 mod error;

@@ -13,6 +13,11 @@ pub enum FunctionShell {
     /// Dash and other shells of POSIX, which list no functions and have no arrays.
     #[cfg_attr(feature = "arguments", value(alias = "dash", alias = "ash"))]
     Sh,
+    /// Zsh.
+    Zsh,
+    /// The shells of Korn: ksh93 and mksh.
+    #[cfg_attr(feature = "arguments", value(alias = "ksh93", alias = "mksh"))]
+    Ksh,
 }
 
 impl FunctionShell {
@@ -21,6 +26,17 @@ impl FunctionShell {
         match self {
             FunctionShell::Bash => include_str!("shell_functions/env_parallel.bash"),
             FunctionShell::Sh => include_str!("shell_functions/env_parallel.sh"),
+            // Functions that are defined within `emulate` keep to it.
+            FunctionShell::Zsh => concat!(
+                "emulate sh -c \"$(cat <<'END_OF_POSIX'\n",
+                include_str!("shell_functions/env_parallel.sh"),
+                "END_OF_POSIX\n)\"\n",
+                include_str!("shell_functions/env_parallel.zsh"),
+            ),
+            FunctionShell::Ksh => concat!(
+                include_str!("shell_functions/env_parallel.sh"),
+                include_str!("shell_functions/env_parallel.ksh"),
+            ),
         }
     }
 }

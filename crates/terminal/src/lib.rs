@@ -2,7 +2,7 @@
 //!
 //! `whit top` and `whit log view` share it.  [`TakenTerminal`] alone touches the terminal; [`Canvas`]
 //! draws into ratatui's buffer, of which only what changed is sent; [`edit`] says what a key does to
-//! a typed line; [`name()`] makes bytes of others harmless.
+//! a typed line; [`name()`] makes bytes of others harmless; [`Pager`] shows the long output of other verbs.
 //!
 //! Uses `text`; reads no environment: [`TerminalKind`] is handed in.  Begin with `taken.rs`.
 
@@ -12,6 +12,7 @@ mod kept;
 mod keys;
 mod name;
 mod output;
+mod pager;
 mod taken;
 mod windows;
 
@@ -21,5 +22,6 @@ pub use kept::{user_file, write_kept};
 pub use keys::{Edit, edit, pressed};
 pub use name::name;
 pub use output::Output;
+pub use pager::{Pager, columns as pager_columns, shows};
 pub use taken::{Screen, TakenTerminal, TerminalEvent, TerminalKind, wake};
 pub use windows::{choice, window};

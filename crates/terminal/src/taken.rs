@@ -11,6 +11,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::time::Duration;
 
+use ratatui_core::layout::{Position, Rect};
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
 use ratatui_crossterm::crossterm::event::{self, Event};
@@ -211,8 +212,7 @@ impl TakenTerminal {
         // Another program may have left the terminal in any state.
         let _ = terminal::disable_raw_mode();
         enter().map_err(failed("set the terminal to raw mode again"))?;
-        self.screen.clear()?;
-        Ok(())
+        self.clear()
     }
 
     /// Marks the screen's content as unknown, so that all is drawn again.
@@ -220,7 +220,9 @@ impl TakenTerminal {
     /// # Errors
     /// If the terminal cannot be written.
     pub fn clear(&mut self) -> Result<(), TerminalError> {
-        self.screen.clear()?;
+        // `Terminal::clear` would ask the terminal where its cursor is, and wait for the answer.
+        let size = self.screen.size()?;
+        self.screen.resize(Rect::from((Position::ORIGIN, size)))?;
         Ok(())
     }
 }

@@ -51,5 +51,5 @@ pub use summary::details::{
 };
 pub use summary::machine::{json, write_csv, write_csv_heading};
 pub use summary::{CallSummary, SummaryColumn, SummaryOrder, SummaryRow};
-pub use table::{argument_count, captures};
+pub use table::{argument_count, captures, class_names};
 pub use tally::{CallStats, CallTally, SplitKey};

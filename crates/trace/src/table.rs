@@ -53,6 +53,11 @@ classes! {
     16 PURE "%pure";
 }
 
+/// Every class, as `-e trace=` names it.
+pub fn class_names() -> impl Iterator<Item = &'static str> {
+    Class::ALL.iter().map(|(name, _)| *name)
+}
+
 impl Class {
     /// The class with this name of `strace`; `%net` is short for `%network`.
     pub(crate) fn by_name(name: &str) -> Option<Class> {

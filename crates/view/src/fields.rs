@@ -281,7 +281,8 @@ fn unknown(name: &str, item: &Item, defs: &[Arc<SourceDef>]) -> String {
 }
 
 /// An instance's name as these views print it: escaped, its parts joined by `:`.
-pub(crate) fn instance_text(name: &[u8]) -> String {
+#[must_use]
+pub fn instance_text(name: &[u8]) -> String {
     let parts = name.split(|&byte| byte == SourceDef::INSTANCE_SEPARATOR);
     parts.map(text::escape).collect::<Vec<_>>().join(":")
 }

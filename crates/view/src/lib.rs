@@ -42,7 +42,7 @@ pub use digest::{Digests, WriteFile};
 pub use entry::{HeadingLines, TableForm, ViewClass, ViewEntry};
 pub use fields::{
     BaseUnits, check_fields, chosen_sources, chosen_values, epoch_text, instance_parts,
-    keeps as is_shown, number as base_number, raw_in_base, to_base,
+    instance_text, keeps as is_shown, number as base_number, raw_in_base, to_base,
 };
 pub use groups::{GroupLine, GroupSums, Groups};
 pub use json::Json;

@@ -55,6 +55,7 @@ const LAYERS: &[&[&str]] = &[
         "rrdcached",
         "rrdtool",
         "sysstat",
+        "completion",
         "top",
         "log_view",
         "doctor",

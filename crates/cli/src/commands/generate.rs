@@ -4,7 +4,6 @@
 //! `cargo xtask gen` and `cargo xtask dist` call it; nothing of it is written by hand.
 
 mod arguments;
-mod man;
 mod run;
 
 pub(crate) use self::run::run;

@@ -18,11 +18,11 @@ use std::process::ExitCode;
 #[command(after_help = crate::help::LOG)]
 pub(crate) struct LogArguments {
     #[command(subcommand)]
-    action: Action,
+    pub(crate) action: Action,
 }
 
 #[derive(clap::Subcommand)]
-enum Action {
+pub(crate) enum Action {
     /// Read the rings of this host's processes and send their records to the central server
     Proxy(serve::ProxyArguments),
     /// Take records from proxies and commit them to a store

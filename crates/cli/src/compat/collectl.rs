@@ -1,6 +1,10 @@
 //! `collectl`: one program for recording and playing; `-p` decides which.
 
 use std::ffi::OsString;
+use std::path::Path;
+
+/// What collectl's daemon reads.
+const CONFIGURATION: &str = "/etc/collectl.conf";
 
 /// collectl's arguments as whit's: `-p` makes it `whit play`, anything else `whit record`.
 ///
@@ -16,6 +20,13 @@ pub(super) fn translate(arguments: Vec<OsString>) -> Vec<OsString> {
         text.starts_with("-p") && !text.starts_with("--") || is_playback(&text)
     });
     let mut line: Vec<OsString> = vec![if plays { "play" } else { "record" }.into()];
+    let is_any = |names: &[&str]| {
+        arguments.iter().any(|one| names.iter().any(|name| one.to_string_lossy().starts_with(name)))
+    };
+    let is_daemon = arguments.iter().any(|one| one == "-D" || one == "--daemon");
+    if is_daemon && !plays && !is_any(&["-C", "--conf"]) && Path::new(CONFIGURATION).exists() {
+        line.extend(["-C".into(), CONFIGURATION.into()]);
+    }
     let arguments = match plays {
         true => feed::collectl_switches::without_idle(arguments),
         false => arguments,

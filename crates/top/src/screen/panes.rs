@@ -39,7 +39,10 @@ pub(super) fn draw(app: &mut App, canvas: &mut Canvas<'_>, from: u16, to: u16) {
         }
         let mut text = canvas.take_buffer();
         put_name(&mut text, row.name(), &mut canvas.bytes, canvas.theme.ascii);
-        canvas.put(x, y, &text, Style::new());
+        let room = usize::from(canvas.area.width.saturating_sub(x));
+        let (cut, end) = end_of_path(&text, room, canvas.theme.ascii);
+        canvas.put(x, y, cut, canvas.theme.faint());
+        canvas.put(x + u16::from(!cut.is_empty()), y, end, Style::new());
         canvas.return_buffer(text);
     }
     if table.rows.is_empty() {
@@ -49,6 +52,18 @@ pub(super) fn draw(app: &mut App, canvas: &mut Canvas<'_>, from: u16, to: u16) {
         };
         canvas.put(0, from + 1, why, canvas.theme.faint());
     }
+}
+
+/// A name that is a path and has no room loses its beginning: the ends tell paths apart.
+fn end_of_path(name: &str, room: usize, ascii: bool) -> (&'static str, &str) {
+    let length = name.chars().count();
+    if length <= room || !name.starts_with('/') || room < 2 {
+        return ("", name);
+    }
+    let start = name.char_indices().nth(length - room + 1).map_or(0, |(at, _)| at);
+    // Whole parts, if one fits.
+    let part = name[start..].find('/').filter(|part| start + part + 1 < name.len());
+    (if ascii { ">" } else { "…" }, &name[start + part.unwrap_or(0)..])
 }
 
 fn titles(
@@ -69,4 +84,21 @@ fn titles(
         x += width + 1;
     }
     canvas.put(x + bar, y, pane.of_names(), style);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::end_of_path;
+
+    #[test]
+    fn a_path_without_room_keeps_its_last_parts() {
+        let name = "/system.slice/nginx.service";
+        assert_eq!(end_of_path(name, 27, false), ("", name));
+        assert_eq!(end_of_path(name, 26, false), ("…", "/nginx.service"));
+        assert_eq!(end_of_path(name, 15, true), (">", "/nginx.service"));
+        assert_eq!(end_of_path(name, 10, false), ("…", "x.service"));
+        assert_eq!(end_of_path("/ä/öü", 4, false), ("…", "/öü"));
+        assert_eq!(end_of_path("vda1234", 3, false), ("", "vda1234"));
+        assert_eq!(end_of_path("/abc", 0, false), ("", "/abc"));
+    }
 }

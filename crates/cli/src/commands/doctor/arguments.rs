@@ -22,4 +22,7 @@ pub(crate) struct DoctorArguments {
     /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
+
+    #[command(flatten)]
+    pub(crate) pager: crate::pager::PagerArguments,
 }

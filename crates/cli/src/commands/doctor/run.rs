@@ -1,6 +1,6 @@
 //! Examines the machine, and prints what was found as text or JSON.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
@@ -10,7 +10,7 @@ use super::DoctorArguments;
 
 /// Runs the verb.
 pub(crate) fn run(arguments: DoctorArguments) -> anyhow::Result<ExitCode> {
-    let DoctorArguments { root, interval, reads, json } = arguments;
+    let DoctorArguments { root, interval, reads, json, .. } = arguments;
     ensure!(
         interval.is_finite() && (0.0..=86_400.0).contains(&interval),
         "-i {interval}: give seconds, from 0 to 86400"
@@ -23,7 +23,8 @@ pub(crate) fn run(arguments: DoctorArguments) -> anyhow::Result<ExitCode> {
     if json {
         writeln!(out.lock(), "{:#}", found.json())?;
     } else {
-        let colour = out.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+        let colour =
+            terminal::shows(&out) && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
         let mut text = Vec::new();
         found.write_text(colour, &mut text)?;
         out.lock().write_all(&text)?;

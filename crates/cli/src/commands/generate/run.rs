@@ -5,12 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::{Command, CommandFactory as _, ValueEnum};
+use clap::{CommandFactory as _, ValueEnum};
 use sample::{Cadence, Field, Kind};
 
 use super::GenerateArguments;
 use super::arguments::Generated;
-use super::man;
 
 /// Runs the verb.
 pub(crate) fn run(arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
@@ -21,12 +20,14 @@ pub(crate) fn run(arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
         Generated::Man => {
             let mut command = crate::Arguments::command().disable_help_subcommand(true);
             command.build();
-            man::write_pages(&command, &date()?, to)?;
+            completion::man::write_pages(&command, &date()?, to)?;
         }
         Generated::Completions => {
-            let mut command = with_values(crate::Arguments::command());
+            let mut command = completion::scripts::with_known_values(crate::Arguments::command());
             for shell in clap_complete::Shell::value_variants() {
-                clap_complete::generate_to(*shell, &mut command, "whit", to)?;
+                let path = clap_complete::generate_to(*shell, &mut command, "whit", to)?;
+                let script = std::fs::read_to_string(&path)?;
+                write(&path, &completion::scripts::with_values(*shell, &script))?;
             }
         }
         Generated::Reference => {
@@ -48,25 +49,6 @@ fn date() -> anyhow::Result<String> {
         Err(_) => jiff::Timestamp::now(),
     };
     Ok(day.strftime("%Y-%m-%d").to_string())
-}
-
-/// The command line with what a shell can complete: values that are checked later, since one of them
-/// may stand in a list, and RRDtool's commands, which read their own options.
-fn with_values(command: Command) -> Command {
-    let sources: Vec<&str> = source::ALL.iter().map(|entry| entry.name).collect();
-    let exports: Vec<&str> = view::export::ALL.iter().map(|entry| entry.name).collect();
-    let values = |verb: Command| {
-        verb.mut_arg("subsystems", |option| option.value_parser(sources.clone()))
-            .mut_arg("export", |option| option.value_parser(exports.clone()))
-            .mut_arg("by", |option| option.value_parser(["command", "user", "cgroup"]))
-    };
-    let commands = rrd::command::COMMANDS.iter().chain(&["graph", "graphv", "xport"]);
-    command
-        .mut_subcommand("record", values)
-        .mut_subcommand("play", values)
-        .mut_subcommand("rrd", |rrd| {
-            commands.fold(rrd, |rrd, name| rrd.subcommand(Command::new(*name)))
-        })
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {

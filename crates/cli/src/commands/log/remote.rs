@@ -1,6 +1,6 @@
 //! `tail` and `query` of a central server on another machine.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
@@ -28,7 +28,7 @@ pub(crate) fn query(arguments: &QueryArguments, central: &str) -> anyhow::Result
     };
     let mut answer = ask(&arguments.records.reach, central, &query)?;
     let stdout = io::stdout();
-    let format = arguments.records.format.format(stdout.is_terminal());
+    let format = arguments.records.format.format(terminal::shows(&stdout));
     let mut printer = Printer::new(format, query.filter.clone(), stdout.lock());
     loop {
         match answer.next(&mut |item| printer.show(item))? {
@@ -57,7 +57,7 @@ pub(crate) fn tail(arguments: &TailArguments, central: &str) -> anyhow::Result<E
     };
     let mut answer = ask(&arguments.records.reach, central, &query)?;
     let stdout = io::stdout();
-    let format = arguments.records.format.format(stdout.is_terminal());
+    let format = arguments.records.format.format(terminal::shows(&stdout));
     let mut printer = Printer::new(format, query.filter.clone(), stdout.lock());
     let mut newest = Newest::new(arguments.lines);
     loop {

@@ -50,6 +50,8 @@ pub(crate) struct QueryArguments {
     /// Show only how many records there are
     #[arg(long)]
     pub(super) count: bool,
+    #[command(flatten)]
+    pub(crate) pager: crate::pager::PagerArguments,
     /// Say the token in this file to the engine (loki=URL, jetstream=ADDRESS) that stands for STORE; one
     /// with TLS is checked by --tls-ca, or by the authorities of the system
     #[arg(long, value_name = "FILE")]
@@ -199,7 +201,7 @@ pub(super) fn found(count: u64) -> ExitCode {
 pub(crate) fn query(arguments: &QueryArguments) -> anyhow::Result<ExitCode> {
     let filter = arguments.records.filter.filter()?;
     let stdout = io::stdout();
-    let format = arguments.records.format.format(stdout.is_terminal());
+    let format = arguments.records.format.format(terminal::shows(&stdout));
     let wanted = filter.clone();
     let limit = arguments.limit.unwrap_or(u64::MAX);
     let mut printer = Printer::new(format, filter, stdout.lock());

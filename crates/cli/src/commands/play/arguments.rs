@@ -105,12 +105,13 @@ pub(crate) struct PlayArguments {
     #[arg(long, value_name = "LETTERS", requires = "stats")]
     pub(crate) statopts: Option<String>,
 
-    /// A line for each process over all of the recording, ended ones included: a .prcs file in -f
-    #[arg(long, requires = "filename", conflicts_with_all = ["plot", "subsystems", "stats"])]
+    /// A line for each process over all of the recording, ended ones included: a .prcs file in -f; with
+    /// -s plot files, too
+    #[arg(long, requires = "filename", conflicts_with = "stats")]
     pub(crate) procanalyze: bool,
 
-    /// A line for each slab over all of the recording: a .slbs file in -f
-    #[arg(long, requires = "filename", conflicts_with_all = ["plot", "subsystems", "stats"])]
+    /// A line for each slab over all of the recording: a .slbs file in -f; with -s plot files, too
+    #[arg(long, requires = "filename", conflicts_with = "stats")]
     pub(crate) slabanalyze: bool,
 
     /// Only the headers of the recordings
@@ -197,6 +198,9 @@ pub(crate) struct PlayArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_A_PICTURE)]
     pub(crate) png: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) pager: crate::pager::PagerArguments,
+
     /// `offsettime` in nanoseconds.
     #[arg(skip)]
     pub(crate) offset_ns: i64,
@@ -263,6 +267,12 @@ impl PlayArguments {
         self.filename.is_some() && self.display.plot
     }
 
+    /// Whether what is written may be more than a screen, and ends.
+    pub(crate) fn is_long(&self) -> bool {
+        let files = [&self.filename, &self.extract, &self.html, &self.svg, &self.png];
+        !self.follow && !self.display.home && files.iter().all(|file| file.is_none())
+    }
+
     /// Rejects options that cannot be combined.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         ensure!(!self.display.home, "--home does not apply to play");
@@ -297,6 +307,10 @@ impl PlayArguments {
         let other = display.is_machine_format() || display.lists.is_set() || self.diff.is_some();
         let filters = display.sources.filters();
         ensure!(!digests || filters.is_empty(), "--procanalyze sums up all: leave filters out");
+        ensure!(
+            !digests || !display.plot || display.subsystems.is_some(),
+            "--procanalyze and --slabanalyze: -P makes plot files, too: say of what with -s"
+        );
         ensure!(!digests || !other, "--procanalyze and --slabanalyze make files of their own");
         ensure!(
             self.diff.is_none() || !display.lists.is_set(),

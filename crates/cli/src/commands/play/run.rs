@@ -1,6 +1,6 @@
 //! Finds the recordings, and shows what is asked for of them.
 
-use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -37,8 +37,6 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
     }
     let nanoseconds = arguments.offsettime.checked_mul(1_000_000_000);
     arguments.offset_ns = nanoseconds.context("--offsettime: out of range")?;
-    // Digests are files of the kind that plot files are: -oz and --sep mean the same.
-    arguments.display.plot |= !arguments.digests().is_empty();
     if arguments.files.is_empty() && arguments.pattern.is_none() {
         arguments.files.push(data_of_service(DataKind::Recordings)?);
     }
@@ -57,7 +55,7 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
     for complaint in &complaints {
         stderr::message(complaint);
     }
-    let code = show(&arguments, &period, &recordings)?;
+    let code = show_with_digests(&mut arguments, &period, &recordings)?;
     // Recordings that could not be read are an error, even if the rest is shown.
     Ok(if complaints.is_empty() { code } else { ExitCode::from(2) })
 }
@@ -78,6 +76,29 @@ impl<W: Write> Write for CountingWriter<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }
+}
+
+/// Shows what was found; plot files before the digests that are asked for beside them.
+fn show_with_digests(
+    arguments: &mut PlayArguments,
+    period: &TimeSelection,
+    recordings: &[RecordedFile],
+) -> anyhow::Result<ExitCode> {
+    // As in collectl, -s asks for plot files, with -P or without.
+    if arguments.display.subsystems.is_some() && !arguments.digests().is_empty() {
+        arguments.display.plot = true;
+        let asked = (arguments.procanalyze, arguments.slabanalyze);
+        (arguments.procanalyze, arguments.slabanalyze) = (false, false);
+        let code = show(arguments, period, recordings)?;
+        if code != ExitCode::SUCCESS {
+            return Ok(code);
+        }
+        (arguments.procanalyze, arguments.slabanalyze) = asked;
+        arguments.display.subsystems = None;
+    }
+    // Digests are files of the kind that plot files are: -oz and --sep mean the same.
+    arguments.display.plot |= !arguments.digests().is_empty();
+    show(arguments, period, recordings)
 }
 
 /// Shows what was found.
@@ -168,7 +189,7 @@ fn grep(
         date: letters.contains('D'),
         milliseconds: letters.contains('m'),
     };
-    let escapes = io::stdout().is_terminal();
+    let escapes = terminal::shows(&io::stdout());
     Ok(feed::search(recordings, period, &regex, column, escapes, out)?)
 }
 

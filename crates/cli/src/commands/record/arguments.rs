@@ -183,9 +183,14 @@ pub(crate) struct RecordArguments {
     #[arg(long)]
     pub(crate) no_check: bool,
 
-    /// With -D: put the switches of its DaemonCommands line before the others
+    /// With -D: a configuration of collectl: the switches of its DaemonCommands line stand before the
+    /// others, and SubsysCore, Interval, Port, LimIOS and others are defaults
     #[arg(short = 'C', long = "config", value_name = "FILE", requires = "daemon")]
     pub(crate) config: Option<PathBuf>,
+
+    /// `SubsysCore` of the configuration.
+    #[arg(skip)]
+    pub(crate) core: Option<String>,
 
     /// Record on these hosts, [USER@]HOST[:PORT],… (web[1-12] is twelve), by whit there, started by ssh:
     /// lines with the host in front, or recordings of each (-f); a host that fails is tried again

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
+use feed::collectl_configuration::CollectlConfiguration;
 use http_server::HttpSettings;
 use jiff::tz::TimeZone;
 use layout::{Options, Selection};
@@ -182,8 +183,12 @@ struct RecordSettings {
 
 impl RecordSettings {
     fn new(arguments: &RecordArguments, now: Moment) -> anyhow::Result<Self> {
-        let default = if arguments.daemon { RECORDED_SUBSYSTEMS } else { LIVE_SUBSYSTEMS };
-        let mut selection = arguments.display.selection(&default.into())?;
+        let default = match &arguments.core {
+            Some(core) => core.as_str().into(),
+            None if arguments.daemon => RECORDED_SUBSYSTEMS.into(),
+            None => LIVE_SUBSYSTEMS.into(),
+        };
+        let mut selection = arguments.display.selection(&default)?;
         for note in arguments.display.idle_switches(&selection) {
             stderr::message(note);
         }
@@ -629,61 +634,28 @@ fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// Puts the switches of a configuration's `DaemonCommands` before those given.
+/// Puts what a configuration of collectl says before the switches given.
 fn with_config(arguments: RecordArguments) -> anyhow::Result<RecordArguments> {
     use clap::{Args, FromArgMatches};
     let Some(path) = &arguments.config else { return Ok(arguments) };
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the configuration {}", path.display()))?;
-    let switches = daemon_commands(&text).with_context(|| {
-        format!("-C {}: no line 'DaemonCommands = …', which is all that is read", path.display())
-    })?;
+    let configured = CollectlConfiguration::parse(&text);
+    let configured = configured.with_context(|| format!("-C {}", path.display()))?;
     let given: Vec<_> = std::env::args_os().collect();
     // The first two words are the program and the verb, however it was called.
     let given = crate::compat::command_line(given);
     let (program, rest) = given.split_at(given.len().min(2));
     let all = program[..1].iter().cloned();
-    let all = all.chain(switches.into_iter().map(Into::into)).chain(rest.iter().cloned());
+    let all = all.chain(configured.switches.iter().map(Into::into)).chain(rest.iter().cloned());
     let command = RecordArguments::augment_args(clap::Command::new("whit record"));
     let matches = command.try_get_matches_from(all).map_err(|error| {
         let text = crate::usage::explain(&error, &["whit".to_owned(), "record".to_owned()]);
         anyhow::anyhow!("-C {}: {}", path.display(), text.unwrap_or_else(|| error.to_string()))
     })?;
-    Ok(RecordArguments::from_arg_matches(&matches)?)
-}
-
-/// The words of the line `DaemonCommands = …`; quotes keep blanks together.
-fn daemon_commands(text: &str) -> Option<Vec<String>> {
-    let line = text.lines().find_map(|line| {
-        let (key, value) = line.split_once('=')?;
-        (key.trim() == "DaemonCommands").then_some(value)
-    })?;
-    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
-    for c in line.trim().chars() {
-        match quote {
-            Some(open) if c == open => quote = None,
-            None if c == '"' || c == '\'' => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            None if c.is_whitespace() => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    Some(words)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn daemon_commands_are_split_as_a_shell_would() {
-        let text =
-            "# DaemonCommands = no\nX = 1\nDaemonCommands = -f /v -r00:00,7 --comment \"a b\" ''\n";
-        let words = daemon_commands(text).unwrap();
-        assert_eq!(words, ["-f", "/v", "-r00:00,7", "--comment", "a b", ""]);
-        assert_eq!(daemon_commands("# DaemonCommands = -m\n"), None);
-    }
+    let mut arguments = RecordArguments::from_arg_matches(&matches)?;
+    arguments.interval = configured.interval(arguments.interval.as_deref());
+    arguments.address = arguments.address.map(|address| configured.address(&address));
+    arguments.core = configured.core;
+    Ok(arguments)
 }

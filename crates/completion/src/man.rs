@@ -1,14 +1,17 @@
 //! Man pages: one for each verb, with a synopsis of one line, its examples and a date.
 
 use std::fmt::Write as _;
+use std::io;
 use std::path::Path;
 
-use anyhow::Context as _;
 use clap::Command;
 use clap_mangen::Man;
 
-/// Writes the pages of a command and of all below it.
-pub(super) fn write_pages(command: &Command, date: &str, to: &Path) -> anyhow::Result<()> {
+/// Writes the pages of a built command and of all below it into a folder.
+///
+/// # Errors
+/// If a page cannot be written; its path is in the error.
+pub fn write_pages(command: &Command, date: &str, to: &Path) -> io::Result<()> {
     for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
         write_pages(verb, date, to)?;
     }
@@ -29,7 +32,9 @@ pub(super) fn write_pages(command: &Command, date: &str, to: &Path) -> anyhow::R
     page.extend_from_slice(
         sections(&below.map(ToString::to_string).unwrap_or_default()).as_bytes(),
     );
-    std::fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))
+    std::fs::write(&path, page).map_err(|error| {
+        io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()))
+    })
 }
 
 /// The usage, without each option: those follow below.
