@@ -18,10 +18,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::common::{
-    Folders, Running, c_program, central, drain, folders, held, limit_files, proxy, pump,
+    Folders, Running, c_program, central, drain, folders, held, limit_files, listener, proxy, pump,
     pump_to_end, start,
 };
-use connection::Address;
 use log_central::{AdmissionLimits, Central, CentralSettings};
 use log_format::{Drain, JsonFormat, RecordFormat as _, WriterSink};
 use log_protocol::GapReason;
@@ -393,7 +392,7 @@ fn loss_06_a_central_server_that_cannot_store_or_serve_acknowledges_nothing() {
     let settings = StoreSettings { sync: false, ..StoreSettings::default() };
     let id = log_protocol::auth::random().unwrap();
     let (store, recovery) = Store::open(&folders.all.path().join("other"), settings, id).unwrap();
-    let listener = Address::Unix(folders.socket.clone()).listen(None).unwrap();
+    let listener = listener(&folders.socket);
     let settings = CentralSettings {
         secret: Some(b"secret".to_vec()),
         delay: Duration::from_millis(2),

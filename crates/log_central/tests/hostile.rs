@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use crate::common::talk::rust_client;
 use crate::common::{
-    Deadline, Folders, PATIENCE, drain, folders, held, proxy, pump, pump_to_end, settings, start,
+    Deadline, Folders, PATIENCE, drain, folders, held, listener, proxy, pump, pump_to_end,
+    settings, start,
 };
 use connection::Address;
 use log_central::{AdmissionLimits, Central, CentralSettings};
@@ -27,7 +28,7 @@ fn serve(folders: &Folders, limits: AdmissionLimits, retention: Retention) -> Ce
     let settings =
         StoreSettings { segment_bytes: 1 << 18, sync: false, ..StoreSettings::default() };
     let (store, recovery) = Store::open(&folders.store, settings, id).unwrap();
-    let listener = Address::Unix(folders.socket.clone()).listen(None).unwrap();
+    let listener = listener(&folders.socket);
     let settings = CentralSettings {
         acks_on_receipt: false,
         recordings: None,

@@ -13,9 +13,8 @@ use std::time::{Duration, Instant};
 
 use crate::common::talk::{Client, rust_client, start_proxy};
 use crate::common::{
-    Folders, c_program, central, drain, folders, held, in_role, proxy, pump, start,
+    Folders, c_program, central, drain, folders, held, in_role, listener, proxy, pump, start,
 };
-use connection::Address;
 use log_central::{AdmissionLimits, Central, CentralSettings};
 use log_protocol::StreamId;
 use log_proxy::Spool;
@@ -118,7 +117,7 @@ fn serve(folders: &Folders, segment_bytes: u64, retention: Retention) -> Central
     let id = log_protocol::auth::random().unwrap();
     let settings = StoreSettings { segment_bytes, sync: false, ..StoreSettings::default() };
     let (store, recovery) = Store::open(&folders.store, settings, id).unwrap();
-    let listener = Address::Unix(folders.socket.clone()).listen(None).unwrap();
+    let listener = listener(&folders.socket);
     let settings = CentralSettings {
         acks_on_receipt: false,
         recordings: None,

@@ -20,7 +20,7 @@ use recording::{ReadOutcome, Reader, SampleEncoder};
 use sample::{Cadence, Field, Meta, Snapshot, SourceDef, State, Unit};
 use send::{CursorFile, RecordingCursor};
 
-use crate::common::PATIENCE;
+use crate::common::{PATIENCE, listener};
 
 fn defs() -> Vec<Arc<SourceDef>> {
     vec![Arc::new(SourceDef {
@@ -57,7 +57,7 @@ fn serve_in(folder: tempfile::TempDir, takes: bool) -> Served {
 fn serve_keeping(folder: tempfile::TempDir, takes: bool, keep: Option<Keep>) -> Served {
     let (store, recovery) =
         Store::open(&folder.path().join("store"), StoreSettings::default(), [7; 16]).unwrap();
-    let listener = Address::Unix(folder.path().join("socket")).listen(None).unwrap();
+    let listener = listener(&folder.path().join("socket"));
     let settings = CentralSettings {
         acks_on_receipt: false,
         recordings: takes.then(|| RecordingsKept {

@@ -178,12 +178,19 @@ fn run_proxy(folder: &Path, spool: &Path, socket: &Path) {
     }
 }
 
+/// Listens at a socket file.  A child that another test starts holds the listener of a server that ended
+/// until it executes its program, and so long the address is in use.
+pub(crate) fn listener(socket: &Path) -> connection::ServerListener {
+    let address = Address::Unix(socket.to_owned());
+    testkit::wait_for("the socket", || address.listen(None).ok())
+}
+
 pub(crate) fn central(store: &Path, socket: &Path) -> Central {
     let settings =
         StoreSettings { segment_bytes: 1 << 20, sync: false, ..StoreSettings::default() };
     let (store, recovery) =
         Store::open(store, settings, log_protocol::auth::random().unwrap()).unwrap();
-    let listener = Address::Unix(socket.to_owned()).listen(None).unwrap();
+    let listener = listener(socket);
     let settings = CentralSettings {
         secret: None,
         delay: Duration::from_millis(2),
