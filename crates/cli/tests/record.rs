@@ -744,7 +744,9 @@ fn on_a_terminal(columns: u16, mut command: Command) -> Option<String> {
     }
     // SAFETY: openpty has just given us these descriptors, and nobody else has them.
     let (ours, theirs) = unsafe { (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
-    command.env("NO_COLOR", "1").stdout(theirs.try_clone().unwrap()).stderr(theirs);
+    // What whit itself writes: a pager adds what its terminal wants.
+    command.env("NO_COLOR", "1").env("WHIT_PAGER", "");
+    command.stdout(theirs.try_clone().unwrap()).stderr(theirs);
     let mut child = Running::start(&mut command);
     // Whose copies would keep the terminal open.
     drop(command);
