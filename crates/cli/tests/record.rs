@@ -250,13 +250,17 @@ fn the_second_recorder_of_a_file_is_refused_with_the_pid_of_the_first() {
         refused.stderr.take().unwrap().read_to_string(&mut said).unwrap();
         assert_eq!(refused.ended().code(), Some(2));
         running.signal(libc::SIGTERM);
-        assert!(said.contains(&format!("process {}", running.id())), "{said}");
         assert_eq!(said.lines().count(), 1, "{said}");
+        if !said.contains("process ") {
+            // On a busy machine the other one has the lock and has not written its number yet.
+            continue;
+        }
+        assert!(said.contains(&format!("process {}", running.id())), "{said}");
         assert!(running.ended().success());
         assert!(read(&recordings(folder.path())[0]).damage.is_none());
         return;
     }
-    panic!("ten pairs of recorders never began in the same second");
+    panic!("of ten pairs of recorders none began in the same second, with a number");
 }
 
 #[test]
