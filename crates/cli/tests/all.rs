@@ -47,6 +47,7 @@ mod real_ssh;
 mod record;
 mod record_configuration;
 mod record_hosts;
+mod record_terminal;
 mod record_then_play;
 mod recordings_meet;
 mod rrd_classes;
