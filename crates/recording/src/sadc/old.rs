@@ -7,7 +7,7 @@
 //!
 //! Two formats of files: `0x2171` up to 10.2, and `0x2173`, in which records of restarts say how many
 //! items activities have from there on.  C structures are as the compiler laid them out, so each
-//! one is told here: as data, in [`Structure`].  A number goes to the place that it has in files of today, of
+//! one is told here as a [`Structure`].  A number goes to the place that it has in files of today, of
 //! which [`super::activities`] says what it is; fields that an older version did not have are missing.
 //! Machines of 32 bits have the same places: sysstat aligned its words to 8 bytes.
 
