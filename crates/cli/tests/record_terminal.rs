@@ -8,33 +8,20 @@ use std::process::Command;
 use testkit::Running;
 
 use crate::record::{text, whit};
+use crate::top::pseudo_terminal;
 
 /// A terminal of so many columns, and what the recorder wrote to it; `None` where there are no
 /// pseudo terminals, or none for this user.
 fn on_a_terminal(columns: u16, mut command: Command) -> Option<String> {
-    use std::os::fd::{FromRawFd, OwnedFd};
-    let (mut ours, mut theirs) = (0, 0);
-    let size = libc::winsize { ws_row: 20, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: both numbers and the size live through the call; no name and no settings are given.
-    let opened = unsafe {
-        libc::openpty(
-            &raw mut ours,
-            &raw mut theirs,
-            std::ptr::null_mut(),
-            std::ptr::null(),
-            &raw const size,
-        )
+    let (ours, theirs) = match pseudo_terminal(20, columns) {
+        Ok(both) => both,
+        Err(error) => {
+            let is_absent = error.kind() == std::io::ErrorKind::NotFound;
+            let report = if is_absent { testkit::skip } else { testkit::skip_refused };
+            report("a pseudo terminal", &format!("openpty: {error}"));
+            return None;
+        }
     };
-    if opened != 0 {
-        let error = std::io::Error::last_os_error();
-        let is_absent = error.kind() == std::io::ErrorKind::NotFound;
-        let said = format!("openpty: {error}");
-        let report = if is_absent { testkit::skip } else { testkit::skip_refused };
-        report("a pseudo terminal", &said);
-        return None;
-    }
-    // SAFETY: openpty has just given us these descriptors, and nobody else has them.
-    let (ours, theirs) = unsafe { (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
     // What whit itself writes: a pager adds what its terminal wants.
     command.env("NO_COLOR", "1").env("WHIT_PAGER", "");
     command.stdout(theirs.try_clone().unwrap()).stderr(theirs);

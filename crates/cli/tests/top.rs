@@ -25,6 +25,27 @@ pub(crate) struct Session {
     pub(crate) seen: String,
 }
 
+/// A pseudo terminal of this size: the end that a test reads, and the end that a program gets (openpty(3)).
+pub(crate) fn pseudo_terminal(rows: u16, columns: u16) -> std::io::Result<(OwnedFd, OwnedFd)> {
+    let (mut ours, mut theirs) = (-1, -1);
+    let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: both numbers and the size live through the call; no name and no settings are asked for.
+    let opened = unsafe {
+        libc::openpty(
+            &raw mut ours,
+            &raw mut theirs,
+            std::ptr::null_mut(),
+            std::ptr::null(),
+            &raw const size,
+        )
+    };
+    if opened != 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    // SAFETY: openpty has just handed both descriptors to us alone.
+    Ok(unsafe { (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) })
+}
+
 impl Session {
     fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Session {
         let mut command = whit();
@@ -34,23 +55,8 @@ impl Session {
 
     /// A command on the terminal.
     pub(crate) fn of(mut command: Command) -> Session {
-        let (mut master, mut slave) = (-1, -1);
-        let size = libc::winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
-        // SAFETY: both numbers and the size live through the call; no name and no settings are
-        // asked for.
-        let done = unsafe {
-            libc::openpty(
-                &raw mut master,
-                &raw mut slave,
-                std::ptr::null_mut(),
-                std::ptr::null(),
-                &raw const size,
-            )
-        };
-        assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
-        // SAFETY: openpty has just handed both descriptors to us alone.
-        let (master, terminal) =
-            unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
+        let (master, terminal) = pseudo_terminal(24, 80).unwrap();
+        let master = File::from(master);
         // SAFETY: the descriptor is open; the read end must not block for ever.
         unsafe {
             libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(&master), libc::F_SETFL, libc::O_NONBLOCK)

@@ -53,8 +53,9 @@ impl Places<'_> {
 /// What may stand at the end of a command line, in place of its last word; nothing if that is no value
 /// that whit knows, so that the shell's own completion goes on.
 ///
-/// A candidate that is whole ends with a space; the others are of lists, which may go on.  `breaks` are characters at which the shell, too, begins a word (bash's `COMP_WORDBREAKS`): what
-/// stands before the last one of the word is left out.
+/// A candidate that is whole ends with a space; the others are of lists, which may go on.  `breaks` are
+/// characters at which the shell, too, begins a word (bash's `COMP_WORDBREAKS`): what stands before the
+/// last one of the word is left out.
 #[must_use]
 pub fn candidates(command: &Command, line: &str, breaks: &str, places: &Places<'_>) -> Vec<String> {
     let words = line::words(line);

@@ -43,6 +43,11 @@ pub(crate) struct Hosts {
 /// With it ssh notices within a minute that a host has gone without a word: else it would wait for hours.
 const ALIVE: &[u8] = b"-oServerAliveInterval=15";
 
+/// What logs in where `--ssh` names nothing.
+fn own_ssh() -> Vec<Vec<u8>> {
+    vec![b"ssh".to_vec(), ALIVE.to_vec()]
+}
+
 impl Hosts {
     /// Those of a text; `ssh` logs in (`ssh` if there is none).
     pub(crate) fn new((hosts, ssh): (&str, Option<&str>)) -> Result<Self, RemoteHostsError> {
@@ -55,8 +60,7 @@ impl Hosts {
         if logins.is_empty() {
             return Err(RemoteHostsError::None(hosts.to_owned()));
         }
-        let program = vec![b"ssh".to_vec(), ALIVE.to_vec()];
-        let mut connection = Connection { program, control: None };
+        let mut connection = Connection { program: own_ssh(), control: None };
         let ssh = ssh.map(|ssh| ssh.split_whitespace().map(|word| word.as_bytes().to_vec()));
         let ssh = ssh.map(Iterator::collect::<Vec<_>>).filter(|words| !words.is_empty());
         if let Some(program) = ssh {
@@ -74,7 +78,7 @@ impl Hosts {
     /// The same, but ssh asks no questions: those of passwords and unknown keys would go to the terminal, on
     /// which something else is.  A program that `--ssh` named is left as it is.
     pub(crate) fn without_questions(mut self) -> Self {
-        if self.connection.program.last().is_some_and(|word| word == ALIVE) {
+        if self.connection.program == own_ssh() {
             self.connection.program.push(b"-oBatchMode=yes".to_vec());
         }
         self.may_ask = false;

@@ -7,8 +7,10 @@
 //!
 //! Commands are traced on other hosts in the same way, but by lines: `traced.rs`.
 //!
-//! Uses `run` (how logins are written, `--ssh`), `connection` (random numbers), `recording`, `recorder`, `trace` and `sink`; prints nothing.  Begin with
-//! `recorders.rs`; `hosts.rs` says which hosts there are, `login.rs` ends what logs in, `outputs.rs` gives samples to files and views, `prefix.rs` puts the name of a host in front of lines.
+//! Uses `run` (how logins are written, `--ssh`), `connection` (random numbers), `recording`, `recorder`,
+//! `trace` and `sink`; prints nothing.  Begin with `recorders.rs`; `hosts.rs` says which hosts there are,
+//! `login.rs` ends what logs in, `outputs.rs` gives samples to files and views, `prefix.rs` puts the name
+//! of a host in front of lines.
 #![forbid(unsafe_code)]
 
 mod hosts;

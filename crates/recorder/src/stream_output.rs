@@ -1,8 +1,8 @@
 //! Samples as a stream, to whoever started the recorder from another host.
 //!
 //! Costs a `write` a sample, as a recording, and a thread that waits for the reader to go away: a connection
-//! that is cut would else be noticed at the next sample, which may be an hour later.  If the reader is slow the recorder waits for it, and misses
-//! ticks, which the next sample counts.
+//! that is cut would else be noticed at the next sample, which may be an hour later.  If the reader is
+//! slow the recorder waits for it, and misses ticks, which the next sample counts.
 
 use std::fs::File;
 use std::io::{self, Write as _};

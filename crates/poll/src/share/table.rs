@@ -8,8 +8,9 @@
 //!
 //! A device has one of [`SLOTS`] slots, by a hash of its name; `owners` has a letter for each slot: the
 //! first poller is `a`, nobody is `.`.  `silent` has the names of pollers that were taken out since they were
-//! silent and have not come again; without any it is left out.  A slot belongs to the poller with the highest weight for it
-//! (rendezvous hashing): when a poller goes, its slots alone move.  The hash is part of the format.
+//! silent and have not come again; without any it is left out.  A slot belongs to the poller with the
+//! highest weight for it (rendezvous hashing): when a poller goes, its slots alone move.  The hash is part
+//! of the format.
 
 use serde_json::{Value, json};
 

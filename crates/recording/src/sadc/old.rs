@@ -94,13 +94,19 @@ pub(super) fn head(format: u16) -> (&'static Structure, usize, usize) {
     }
 }
 
-/// Reads the description of an activity.
-pub(super) fn describe(input: &mut Input) -> Result<(u32, Description), SadcError> {
+/// The numbers of a description: activity, format, items, parts of an item, bytes of it.
+fn described(input: &mut Input) -> Result<[u64; 5], SadcError> {
     let mut bytes = Vec::new();
     input.bytes(&mut bytes, DESCRIPTION_BYTES)?;
     let layout = Layout::new(input, [0, 0, 5], DESCRIPTION_BYTES as u32);
     let number = |place| layout.and_then(|layout| layout.number(&bytes, 2, place)).unwrap_or(0);
-    let (id, format, size) = (number(0) as u32, number(1) as u32, number(4));
+    Ok([0, 1, 2, 3, 4].map(number))
+}
+
+/// Reads the description of an activity.
+pub(super) fn describe(input: &mut Input) -> Result<(u32, Description), SadcError> {
+    let [id, format, items, parts, size] = described(input)?;
+    let (id, format) = (id as u32, format as u32);
     let own = format
         .checked_sub(activities::BASE)
         .and_then(|step| OLD.iter().find(|(own, own_step, _, _)| (*own, *own_step) == (id, step)));
@@ -120,8 +126,8 @@ pub(super) fn describe(input: &mut Input) -> Result<(u32, Description), SadcErro
     let damaged = || input.damaged(format!("items of {size} bytes in activity {id}"));
     let description = Description {
         activity,
-        items: input.checked(number(2), "items of an activity")?,
-        parts: input.checked(number(3), "parts of an item")?.max(1),
+        items: input.checked(items, "items of an activity")?,
+        parts: input.checked(parts, "parts of an item")?.max(1),
         has_count: false,
         layout: known.ok_or_else(damaged)?,
     };
@@ -136,13 +142,10 @@ pub(super) fn restart(
     descriptions: &mut [Description],
 ) -> Result<(), SadcError> {
     for _ in 0..count {
-        let mut bytes = Vec::new();
-        input.bytes(&mut bytes, DESCRIPTION_BYTES)?;
-        let layout = Layout::new(input, [0, 0, 5], DESCRIPTION_BYTES as u32);
-        let number = |place| layout.and_then(|layout| layout.number(&bytes, 2, place)).unwrap_or(0);
-        let items = input.checked(number(2), "items of an activity")?;
+        let [activity, _, items, ..] = described(input)?;
+        let items = input.checked(items, "items of an activity")?;
         for (id, description) in ids.iter().zip(&mut *descriptions) {
-            if u64::from(*id) == number(0) {
+            if u64::from(*id) == activity {
                 description.items = items;
             }
         }
