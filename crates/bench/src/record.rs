@@ -80,8 +80,8 @@ pub(crate) struct Recorded {
 pub(crate) struct SlowResult {
     pub(crate) name: String,
     pub(crate) command: String,
-    /// CPU time of one sample by `wait4`, without start and end of the program, in µs; `None` if
-    /// the difference is too small.
+    /// CPU time of one sample by the scheduler's statistics, without start and end of the program,
+    /// in µs; `None` if the kernel keeps none.
     pub(crate) cpu_us: Option<f64>,
     /// The CPU time by `perf stat -e task-clock`, if perf is installed.
     pub(crate) task_clock_us: Option<f64>,

@@ -74,7 +74,7 @@ fn slow(results: &Results, report: &mut Report) {
     let table = Table::<&SlowResult>::new()
         .column("", "name", 0, |one| one.name.as_str())
         .kept("command", |one| one.command.as_str())
-        .column("wait4 us", "cpu_us_per_sample", 0, |one| one.cpu_us)
+        .column("schedstat us", "cpu_us_per_sample", 0, |one| one.cpu_us)
         .column("perf task-clock us", "task_clock_us_per_sample", 0, |one| one.task_clock_us);
     let title = "\nOne sample a second, CPU of a sample (start and end taken off)\n";
     report.rows("one_second", title, &table, &results.slow);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use source::Entry;
 
@@ -13,7 +14,7 @@ use super::{
 use crate::contest::{Contest, Contestant, Measurement, take_turns};
 use crate::error::{Context, Error, Result, ensure};
 use crate::folder::{bytes_in, file_in};
-use crate::process::text_of;
+use crate::process::{Running, silent, text_of, threads_cpu_ns};
 use crate::programs::{self, Programs, run_quietly};
 use crate::report::Report;
 use crate::{Progress, beyond};
@@ -27,7 +28,7 @@ const COLLECTL_PLAYED: &str = "bcdfimnstxCDMNX";
 /// What `sadc -S XALL` records, in letters.
 const SADC_ALL: &str = "cCjJmdDnNfFstTiEvpq";
 
-/// Samples of the short turn that is subtracted from the long one, to exclude start and end.
+/// Samples before those that count, to exclude the start.
 const SHORT_SAMPLES: u64 = 2;
 
 /// A line of the classic table.
@@ -285,11 +286,9 @@ pub(crate) fn slow_one(
     let (short, long) = (SHORT_SAMPLES, SHORT_SAMPLES + plan.slow_samples);
     let count = plan.slow_samples as f64;
     progress.show(&format!("{name}: {long} samples, one a second"));
-    let cpu = |samples: u64| -> Result<f64> {
-        let folder = tempfile::tempdir()?;
-        Ok(run_quietly(&mut make(samples, folder.path()))?.cpu_us() as f64)
-    };
-    let cpu_us = beyond(cpu(long)?, cpu(short)?).map(|us| us / count);
+    let folder = tempfile::tempdir()?;
+    let mut command = make(long + SHORT_SAMPLES, folder.path());
+    let cpu_us = cpu_while_running(&mut command, plan.slow_samples)?.map(|us| us / count);
     let task_clock_us = match &programs.perf {
         Some(perf) if !plan.quick => {
             let clock = |samples: u64| -> Result<f64> {
@@ -302,6 +301,22 @@ pub(crate) fn slow_one(
     };
     let command = text_of(&make(plan.slow_samples, Path::new("FOLDER")));
     Ok(SlowResult { name: name.to_owned(), command, cpu_us, task_clock_us })
+}
+
+/// CPU time of a recorder from its third sample on, for so many seconds, in µs; `None` if the kernel
+/// keeps no scheduler statistics.
+///
+/// Taken from the program as it runs: the start of a program costs a hundred samples, and differs
+/// by more than one.
+fn cpu_while_running(command: &mut Command, seconds: u64) -> Result<Option<f64>> {
+    let mut running = Running::start(silent(command))?;
+    // Half a second from the samples at both ends.
+    std::thread::sleep(Duration::from_millis(SHORT_SAMPLES * 1_000 + 500));
+    let begin_ns = threads_cpu_ns(running.id())?;
+    std::thread::sleep(Duration::from_secs(seconds));
+    running.check()?;
+    let end_ns = threads_cpu_ns(running.id())?;
+    Ok(begin_ns.zip(end_ns).map(|(begin, end)| end.saturating_sub(begin) as f64 / 1e3))
 }
 
 /// whit and collectl side by side at 1 s, to compare the sizes of their files.

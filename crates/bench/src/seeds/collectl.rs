@@ -217,7 +217,7 @@ fn one_second(bench: &Bench<'_>) -> Result<Vec<SeedRow>> {
     row.incumbent = Figure::new(COLLECTL, collectl);
     row.note_missing(bench.programs.collectl.is_some(), || NO_COLLECTL.to_owned());
     let is_there = row.whit.is_some();
-    row.note_missing(is_there, || "so few samples cost less than starts differ by".to_owned());
+    row.note_missing(is_there, || "this kernel keeps no scheduler statistics".to_owned());
     row.notes.push("the interval's effect was left open: compare with -scdnm at interval 0".into());
     row.command = format!("collectl -scdnm -i1 -c{} -f DIR", plan.slow_samples);
     Ok(vec![row])

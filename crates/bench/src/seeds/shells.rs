@@ -30,7 +30,7 @@ const PUBLISHED_JOBS: f64 = 10_000.0;
 
 pub(super) fn parts(plan: &SeedsPlan) -> Vec<Part> {
     let seed = Seed::Shells;
-    let mut all = vec![Part::new(seed, "command", plan.size(77.0, 8.0), command)];
+    let mut all = vec![Part::new(seed, "command", plan.size(38.0, 8.0), command)];
     for watcher in [Watcher::Ps, Watcher::Top, Watcher::Strace, Watcher::Joblog] {
         let part = move |bench: &Bench<'_>| watched(bench, watcher);
         all.push(Part::new(seed, watcher.name(), plan.size(16.0, 5.0), part));
@@ -43,7 +43,7 @@ pub(super) fn parts(plan: &SeedsPlan) -> Vec<Part> {
 fn command(bench: &Bench<'_>) -> Result<Vec<SeedRow>> {
     let plan = SpawnPlan {
         rounds: bench.plan.rounds,
-        jobs: bench.plan.size(6_000, 400),
+        jobs: bench.plan.size(3_000, 400),
         counted_jobs: None,
         at_once: vec![AT_ONCE],
         loads: vec![SpawnLoad::Blog],
