@@ -1,5 +1,6 @@
 //! What a distribution needs: the two programs, man pages, shell completions, the systemd units,
-//! RRDtool's C library, the C client of log rings, and three Debian packages.
+//! RRDtool's C library, the C client of log rings, three Debian packages, and an archive with
+//! programs that need no library of the machine they are unpacked on.
 //!
 //! Writes to `target/dist`.  The packages are made by cargo-deb, which is installed from the crate
 //! registry when it is missing.
@@ -41,9 +42,63 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let output = dist.to_string_lossy().into_owned();
     let package = ["deb", "-p", "cli", "--no-build", "--output", &output];
     call("cargo", &package)?;
-    VARIANTS
-        .iter()
-        .try_for_each(|name| call("cargo", &[&package[..], &["--variant", name]].concat()))
+    for name in VARIANTS {
+        call("cargo", &[&package[..], &["--variant", name]].concat())?;
+    }
+    archive(&dist)
+}
+
+/// Packs statically linked programs with their pages, completions, units and licences into
+/// `whit-VERSION-TARGET.tar.gz`, for machines with another C library, or an older one.
+///
+/// The C library is glibc, of which names of users and hosts still come from files and DNS: since
+/// version 2.34 both are in the library itself.
+fn archive(dist: &Path) -> anyhow::Result<()> {
+    let host = host_target()?;
+    let mut build = crate::cargo(&["build", "--release", "-p", "cli", "--target", &host]);
+    build.env("RUSTFLAGS", "-C target-feature=+crt-static");
+    finish(build)?;
+    let name = format!("whit-{}-{host}", env!("CARGO_PKG_VERSION"));
+    let folder = dist.join(&name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder)?;
+    for program in ["whit", "whit-bench"] {
+        let built = target().join(&host).join("release").join(program);
+        std::fs::copy(built, folder.join(program))?;
+    }
+    needs_nothing(&folder.join("whit"))?;
+    for part in ["man", "completions"] {
+        copy_files(&dist.join(part), &folder.join(part))?;
+    }
+    copy_files(&root().join("dist"), &folder.join("units"))?;
+    for file in ["README.md", "LICENSE", "LICENSE-APACHE", "LICENSE-MIT", "CHANGELOG.md"] {
+        std::fs::copy(root().join(file), folder.join(file))?;
+    }
+    std::fs::copy(dist.join("whit.toml"), folder.join("whit.toml"))?;
+    let mut pack = Command::new("tar");
+    pack.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "-czf"]);
+    pack.arg(dist.join(format!("{name}.tar.gz"))).arg("-C").arg(dist).arg(&name);
+    finish(pack)?;
+    Ok(std::fs::remove_dir_all(&folder)?)
+}
+
+/// The target for which this machine's compiler builds.
+fn host_target() -> anyhow::Result<String> {
+    let output = Command::new("rustc").arg("-vV").output().context("cannot run rustc")?;
+    let text = String::from_utf8(output.stdout)?;
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("rustc -vV names no host")?.to_owned())
+}
+
+/// Runs a program where there is no other file: in a folder that is its whole tree.
+fn needs_nothing(program: &Path) -> anyhow::Result<()> {
+    let folder = target().join("alone");
+    std::fs::create_dir_all(&folder)?;
+    std::fs::copy(program, folder.join("whit"))?;
+    let mut alone = Command::new("unshare");
+    alone.args(["--user", "--map-root-user", "chroot"]).arg(&folder).args(["/whit", "--version"]);
+    finish(alone)?;
+    Ok(std::fs::remove_dir_all(&folder)?)
 }
 
 /// The C library with its headers: the library alone, so that all of it is optimised as one.

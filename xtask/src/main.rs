@@ -54,7 +54,8 @@ cargo xtask vm       boot Debian's kernels in an emulator and check whit there; 
                      --release: the release build; --rivals: with collectl and strace
                      --out DIR: copy what the command leaves in /out; --capture NAME: copy the
                      kernel files that sources (--sources A,B) read to testdata/proc/NAME
-cargo xtask dist     man pages, completions, systemd unit and .deb under target/dist";
+cargo xtask dist     man pages, completions, systemd units, .deb and an archive with static programs
+                     under target/dist";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
