@@ -372,6 +372,11 @@ pub(crate) fn terminal_columns() -> Option<usize> {
     terminal::pager_columns().or(Some(size.map_or(80, |(width, _)| usize::from(width.0))))
 }
 
+/// Whether the person wants no colours: `NO_COLOR` is not empty (<https://no-color.org>).
+pub(crate) fn is_without_colors() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
 /// Whether a source that a letter stands for is shown at the letter's level.
 fn is_shown(selection: &Selection, letter: char) -> bool {
     let level = Level::of_letter(letter);

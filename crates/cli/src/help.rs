@@ -3,6 +3,19 @@
 
 use std::fmt::Write as _;
 
+/// The columns of help where the terminal has more, or is none.
+const COLUMNS_MAX: usize = 100;
+
+/// Lays out what stands below the switches for the width of the terminal.
+pub(crate) fn fitted(mut command: clap::Command) -> clap::Command {
+    let columns = terminal_size::terminal_size().map_or(COLUMNS_MAX, |(width, _)| width.0.into());
+    if let Some(text) = command.get_after_help() {
+        let text = terminal::fitted_help(&text.to_string(), columns.min(COLUMNS_MAX));
+        command = command.after_help(text);
+    }
+    command.mut_subcommands(fitted)
+}
+
 /// Below the help of `whit`.
 pub(crate) const WHIT: &str = "\
 Examples:
@@ -78,11 +91,11 @@ Examples:
   whit play x.whit --export rrd,db/      round-robin databases, for whit rrd graph
   whit play x.whit --stats               totals at the end
   whit play x.whit --diff 10:00-11:00 14:00-15:00
+                                         what is different in the afternoon
   whit play /var/log/whit/ -scdnm --step 1h -oD
                                          means of each hour
   whit play x.whit --heaviest cpu,10 --from 10:00-10:15
                                          the commands that used most CPU time
-                                         what is different in the afternoon
   whit play x.whit --extract y.whit --from 10:00-11:00
                                          an hour in a file of its own
   whit play /var/log/whit/ --follow      and what is being recorded, as it comes";
@@ -160,7 +173,7 @@ Examples:
 
 Rules are [[alert]] tables of the configuration, and whit watch runs them: docs/alerts.md.";
 
-/// Below the help of `whit send`.
+/// Below the help of `whit sysstat`.
 pub(crate) const SYSSTAT: &str = "\
 Examples:
   whit sysstat iostat -xz 5
@@ -172,6 +185,7 @@ Options and columns are those of sysstat 12.6 and procps 4.0; what is left out i
 reason.  whit link makes links under the names of the programs.  Times are written as in the C locale,
 with S_TIME_FORMAT=ISO the date as ISO 8601.  A number that the machine does not give is -, not 0.";
 
+/// Below the help of `whit send`.
 pub(crate) const SEND: &str = "\
 Examples:
   whit send --to remote-write=http://127.0.0.1:9090 /var/log/whit
@@ -192,7 +206,8 @@ and a boot cost time only.  What an engine refuses for good is listed in .send-N
 A path in the address is used as it is; without one it is /api/v1/write, /v1/metrics, /v1/logs, /write,
 /loki/api/v1/push or /upload.
 Prometheus takes remote write with --web.enable-remote-write-receiver, and samples of the past only in
-the order of their times.  JetStream needs a stream for whit.samples.> or whit.logs.>.  Names of metrics: docs/reference/prometheus.md.
+the order of their times.  JetStream needs a stream for whit.samples.> or whit.logs.>.
+Names of metrics: docs/reference/prometheus.md.
 For Kafka: through a collector of OpenTelemetry, or JetStream.";
 
 /// Below the help of `whit rrd`.

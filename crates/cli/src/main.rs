@@ -196,6 +196,9 @@ fn parse(words: &[OsString], abbreviates: bool) -> Result<Arguments, clap::Error
         return Ok(Arguments { verb: Verb::Rrd(arguments) });
     }
     let mut command = Arguments::command();
+    if words.iter().any(|word| word == "help" || word == "--help" || word == "-h") {
+        command = help::fitted(command);
+    }
     if abbreviates {
         for verb in ["record", "play"] {
             command = command.mut_subcommand(verb, |verb| verb.infer_long_args(true));
@@ -245,7 +248,7 @@ fn refuse(error: &clap::Error, words: &[OsString], failure: u8) -> ExitCode {
         None => {
             let is_paged = error.exit_code() == 0 && !words.iter().any(|word| word == "--no-pager");
             let pager = is_paged.then(pager::start).flatten();
-            let printed = match pager.is_some() && std::env::var_os("NO_COLOR").is_none() {
+            let printed = match pager.is_some() && !display::is_without_colors() {
                 true => stderr::print(&error.render().ansi().to_string()),
                 false => error.print().map_err(Into::into),
             };

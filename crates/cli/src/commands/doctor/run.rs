@@ -23,8 +23,7 @@ pub(crate) fn run(arguments: DoctorArguments) -> anyhow::Result<ExitCode> {
     if json {
         writeln!(out.lock(), "{:#}", found.json())?;
     } else {
-        let colour =
-            terminal::shows(&out) && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+        let colour = terminal::shows(&out) && !crate::display::is_without_colors();
         let mut text = Vec::new();
         found.write_text(colour, &mut text)?;
         out.lock().write_all(&text)?;

@@ -138,7 +138,7 @@ impl FormatArguments {
         let has_colors = match self.color.as_str() {
             "always" => true,
             "never" => false,
-            _ => is_terminal && std::env::var_os("NO_COLOR").is_none(),
+            _ => is_terminal && !crate::display::is_without_colors(),
         };
         let zone = self.zone.zone();
         let formulas = match self.quote_formulas {

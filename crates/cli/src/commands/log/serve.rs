@@ -226,7 +226,7 @@ pub(crate) fn proxy(arguments: &ProxyArguments) -> anyhow::Result<ExitCode> {
     let stdout = io::stdout();
     let options = LogOutputOptions {
         stdout: stdout.as_fd(),
-        has_colors: stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+        has_colors: stdout.is_terminal() && !crate::display::is_without_colors(),
         zone: arguments.zone.zone(),
         rotation: FileRotation { bytes_max: arguments.rotate, keep: arguments.keep },
     };

@@ -67,7 +67,7 @@ pub(crate) fn terminal() -> TerminalKind {
     let set = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
     TerminalKind {
         name: std::env::var("TERM").ok(),
-        no_colour: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
+        no_colour: crate::display::is_without_colors(),
         locale: set("LC_ALL")
             .or_else(|| set("LC_CTYPE"))
             .or_else(|| set("LANG"))
