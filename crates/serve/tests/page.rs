@@ -165,13 +165,14 @@ fn writer(folder: &Path, defs: &[Arc<SourceDef>]) -> Writer {
     Writer::create(&folder.join("vm.whit"), &meta, defs, options).unwrap()
 }
 
-/// Records the bursts, at random seconds that are apart; returns these.
+/// Records the bursts, at random seconds that are apart by three of the ruler's steps, since of
+/// neighbours it marks the largest alone; returns these.
 pub(crate) fn record_bursts(folder: &Path) -> Vec<usize> {
     let mut machine = Machine::new();
     let width = SAMPLES / BURSTS;
     let mut bursts = Vec::new();
     for burst in 0..BURSTS {
-        let within = 5 + machine.random.below(width as u64 - 10) as usize;
+        let within = 15 + machine.random.below(width as u64 - 30) as usize;
         bursts.push(burst * width + within);
     }
     let mut snapshot = Snapshot::new(&machine.defs);
