@@ -1,9 +1,8 @@
 //! Aggregations: several elements of a vector become one, or a few of them are chosen.
 
-use std::collections::HashMap;
-
 use crate::error::failed;
 use crate::evaluation::{Element, Evaluation, Value};
+use crate::labels::LabelMap;
 use crate::number::push_number;
 use crate::plan::{Aggregate, Grouping};
 use crate::windows::{order, quantile};
@@ -82,7 +81,7 @@ impl Evaluation<'_> {
         by: &Grouping,
         elements: &'e [Element],
     ) -> Result<Vec<(Labels, Vec<&'e Element>)>, QueryError> {
-        let mut places: HashMap<Labels, usize> = HashMap::new();
+        let mut places: LabelMap<Labels, usize> = LabelMap::default();
         let mut members: Vec<Vec<&Element>> = Vec::new();
         for element in elements {
             self.budget.turn()?;
