@@ -3,7 +3,7 @@
 use crate::error::failed;
 use crate::evaluation::{Element, Evaluation, Value};
 use crate::labels::LabelMap;
-use crate::number::push_number;
+use crate::number::write_number;
 use crate::plan::{Aggregate, Grouping};
 use crate::windows::{order, quantile};
 use crate::words::Operation;
@@ -112,7 +112,8 @@ impl Evaluation<'_> {
         for element in elements {
             let mut labels = aggregate.by.labels(&element.labels);
             let mut value = String::new();
-            push_number(element.value, &mut value);
+            // A string takes everything.
+            let _ = write_number(element.value, &mut value);
             labels.set(label, value);
             labelled.push(self.element(labels, 1.0, time_ms)?);
         }
