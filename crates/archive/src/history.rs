@@ -35,10 +35,15 @@ impl Recordings {
     #[must_use]
     pub fn origins(&self, answer: &RangeAnswer) -> BTreeMap<u32, StepOrigin> {
         let mut origins = BTreeMap::new();
+        // Values one after the other are mostly of one recording.
+        let mut latest = (None, 0);
         for value in answer.series.iter().flat_map(|series| &series.values) {
-            let meta = self.meta(value.files.1 as usize);
-            let resolution_ns = meta.map_or(0, |meta| meta.cadence_ns(answer.def.cadence));
-            origins.insert(value.step, StepOrigin::Recording { resolution_ns });
+            let file = value.files.1;
+            if latest.0 != Some(file) {
+                let meta = self.meta(file as usize);
+                latest = (Some(file), meta.map_or(0, |meta| meta.cadence_ns(answer.def.cadence)));
+            }
+            origins.insert(value.step, StepOrigin::Recording { resolution_ns: latest.1 });
         }
         for value in answer.history.iter().flat_map(|series| &series.values) {
             let resolution_ns = match origins.get(&value.step) {

@@ -1,12 +1,14 @@
 //! The readings of one source of one machine in a period, file after file.
 //!
 //! A recording that continues the one before, by the rule of the player, gives rates across both.
-//! Where two recorders ran at the same time, the one that began first is read.  What a side file has
-//! is taken from there.
+//! Where two recorders ran at the same time, the one that began first is read, and the other from
+//! the end of the first on.  What a side file has is taken from there, but for the segment of the
+//! other in which the first one ended.
 
 use std::sync::Arc;
 
 use feed::{CollectlFeed, CollectlSettings, Feed, ImportedFeed, Origin, Position, WhitFeed};
+use recording::{SideColumns, SideSegment};
 use sample::{Sample, Snapshot, SourceDef};
 
 use crate::Error;
@@ -219,6 +221,29 @@ struct Open<'a> {
     skipped_thru: Option<Position>,
 }
 
+impl Open<'_> {
+    /// Whether what was read up to here is all of another recorder, too.
+    fn is_skipped(&self, monotonic_ns: u64, realtime_ns: i64) -> bool {
+        self.skipped_thru.as_ref().is_some_and(|thru| match thru.monotonic_ns {
+            0 => realtime_ns <= thru.realtime_ns,
+            thru_ns => monotonic_ns <= thru_ns,
+        })
+    }
+
+    /// Whether a side file tells where the samples of another recorder end: segments have the
+    /// monotonic clock of their last tick.
+    fn is_told_by_segments(&self) -> bool {
+        self.skipped_thru.as_ref().is_none_or(|thru| thru.monotonic_ns > 0)
+    }
+
+    /// Goes on after a segment of the side file.
+    fn pass_over(&mut self, segment: &SideSegment) {
+        if let OpenFeed::Whit(feed) = &mut self.feed {
+            feed.pass_over(segment);
+        }
+    }
+}
+
 /// The feed of a recording.
 enum OpenFeed {
     Whit(Box<WhitFeed>),
@@ -269,17 +294,15 @@ impl Scan<'_, '_> {
         let single_clock = file.file.meta.has_single_clock();
         let def = defs[source].clone();
         let mut open = Open { index, file, feed, source, def, single_clock, skipped_thru };
-        if open.skipped_thru.is_none() && self.visit.takes_columns() {
-            match self.side(&mut open)? {
-                Some(Base::TooLate) => return Ok(Base::TooLate),
-                Some(Base::Found) => {
-                    self.end = Some(open.feed.feed().position());
-                    return Ok(Base::Found);
-                }
-                None => {}
-            }
+        let mut snapshot = Snapshot::new(&defs);
+        let mut base = None;
+        if open.is_told_by_segments() && self.visit.takes_columns() {
+            base = self.side(&mut open, &mut snapshot)?;
         }
-        let base = self.readings(&mut open, Snapshot::new(&defs))?;
+        let base = match base {
+            Some(base) => base,
+            None => self.readings(&mut open, &mut snapshot, None)?,
+        };
         let end = open.feed.feed().position();
         let is_within = |thru: &Position| {
             (end.monotonic_ns, end.realtime_ns) <= (thru.monotonic_ns, thru.realtime_ns)
@@ -312,8 +335,12 @@ impl Scan<'_, '_> {
 
     /// Takes what the side file has of the period, and goes on after it.  `None` if the recording may
     /// have more of it.
-    fn side(&mut self, open: &mut Open<'_>) -> Result<Option<Base>, Error> {
-        let OpenFeed::Whit(feed) = &mut open.feed else { return Ok(None) };
+    fn side(
+        &mut self,
+        open: &mut Open<'_>,
+        snapshot: &mut Snapshot,
+    ) -> Result<Option<Base>, Error> {
+        let OpenFeed::Whit(feed) = &open.feed else { return Ok(None) };
         let Some(side) = feed.side() else { return Ok(None) };
         let places: Vec<Option<usize>> = self
             .select
@@ -327,6 +354,7 @@ impl Scan<'_, '_> {
             places.iter().map(|place| place.and_then(|_| numbers.next())).collect();
         let recording = open.file.identity.recording;
         let of = ColumnsKey { recording, source: open.source, fields: &wanted };
+        let mut is_joined = open.skipped_thru.is_none();
         for segment in side.segments() {
             if segment.latest_realtime_ns < self.base_ns {
                 continue;
@@ -334,54 +362,77 @@ impl Scan<'_, '_> {
             if segment.first_realtime_ns >= self.select.thru_ns {
                 return Ok(Some(Base::Found));
             }
-            // What is damaged is read from the recording, as is all after it.
+            if open.is_skipped(segment.end_monotonic_ns, segment.end_realtime_ns) {
+                open.pass_over(segment);
+                continue;
+            }
             let ends_within = segment.latest_realtime_ns >= self.select.thru_ns;
-            let Some(columns) = self.held.columns(&of, &side, segment, ends_within) else {
-                return Ok(None);
-            };
-            let is_late = columns.readings.first().is_some_and(|reading| {
-                reading.realtime_ns >= self.select.from_ns
-                    && self.last.is_none()
-                    && self.base_ns != i64::MIN
-            });
-            if is_late {
-                return Ok(Some(Base::TooLate));
-            }
-            if !columns.readings.is_empty() {
-                self.give_last()?;
-                let taken = FileColumns {
-                    columns: &columns,
-                    fields: &fields,
-                    def: &open.def,
-                    file: open.index,
-                    single_clock: open.single_clock,
-                    restart: std::mem::take(&mut self.restart),
+            let base = if std::mem::replace(&mut is_joined, true) {
+                // What is damaged is read from the recording, as is all after it.
+                let Some(columns) = self.held.columns(&of, &side, segment, ends_within) else {
+                    return Ok(None);
                 };
-                if !self.visit.columns(&taken)? {
-                    let path = recording::side_path(&open.file.file.path);
-                    return Err(Error::SideFile(path));
-                }
-                self.base_ns = i64::MIN;
-            }
-            self.restart |= columns.restart_after;
-            feed.pass_over(segment);
-            if ends_within {
-                return Ok(Some(Base::Found));
+                self.segment(open, &columns, &fields)?
+            } else {
+                self.readings(open, snapshot, Some(segment))?
+            };
+            open.pass_over(segment);
+            if base == Base::TooLate || ends_within || self.visit.is_done() {
+                return Ok(Some(base));
             }
         }
         Ok(None)
     }
 
-    fn readings(&mut self, open: &mut Open<'_>, mut snapshot: Snapshot) -> Result<Base, Error> {
-        while open.feed.feed().next(&mut snapshot)? {
-            if snapshot.realtime_ns < self.base_ns {
-                continue;
-            }
-            let is_skipped = |thru: &Position| match thru.monotonic_ns {
-                0 => snapshot.realtime_ns <= thru.realtime_ns,
-                thru_ns => snapshot.monotonic_ns <= thru_ns,
+    /// Takes the columns of a segment.
+    fn segment(
+        &mut self,
+        open: &Open<'_>,
+        columns: &SideColumns,
+        fields: &[Option<usize>],
+    ) -> Result<Base, Error> {
+        let is_late = columns.readings.first().is_some_and(|reading| {
+            reading.realtime_ns >= self.select.from_ns
+                && self.last.is_none()
+                && self.base_ns != i64::MIN
+        });
+        if is_late {
+            return Ok(Base::TooLate);
+        }
+        if !columns.readings.is_empty() {
+            self.give_last()?;
+            let taken = FileColumns {
+                columns,
+                fields,
+                def: &open.def,
+                file: open.index,
+                single_clock: open.single_clock,
+                restart: std::mem::take(&mut self.restart),
             };
-            if open.skipped_thru.as_ref().is_some_and(is_skipped) {
+            if !self.visit.columns(&taken)? {
+                let path = recording::side_path(&open.file.file.path);
+                return Err(Error::SideFile(path));
+            }
+            self.base_ns = i64::MIN;
+        }
+        self.restart |= columns.restart_after;
+        Ok(Base::Found)
+    }
+
+    /// Takes the readings of a recording, or those up to the end of a segment.
+    fn readings(
+        &mut self,
+        open: &mut Open<'_>,
+        snapshot: &mut Snapshot,
+        until: Option<&SideSegment>,
+    ) -> Result<Base, Error> {
+        let is_after = |snapshot: &Snapshot| {
+            until.is_some_and(|segment| snapshot.monotonic_ns > segment.end_monotonic_ns)
+        };
+        while open.feed.feed().next(snapshot)? && !is_after(snapshot) {
+            if snapshot.realtime_ns < self.base_ns
+                || open.is_skipped(snapshot.monotonic_ns, snapshot.realtime_ns)
+            {
                 continue;
             }
             if snapshot.realtime_ns >= self.select.thru_ns {

@@ -254,6 +254,8 @@ struct SourceColumns {
     /// The fields that are numbers, and wanted.
     numbers: Vec<usize>,
     example: Option<Example>,
+    /// For each field its place in the example.
+    places: Vec<Option<usize>>,
     rows: Vec<RowColumns>,
     /// Where the values of each step come from.
     origins: BTreeMap<u32, StepOrigin>,
@@ -324,7 +326,10 @@ impl SourceColumns {
         numbers.retain(|field| wanted.contains(field));
         // Without numbers no step has a row.
         let numbers = if numbers.is_empty() { all } else { numbers };
-        SourceColumns { numbers, def, example, rows: Vec::new(), origins: BTreeMap::new() }
+        let place = |field: &Field| example.as_ref().and_then(|one| one.def.field(&field.name));
+        let places = def.fields.iter().map(place).collect();
+        let (rows, origins) = (Vec::new(), BTreeMap::new());
+        SourceColumns { numbers, places, def, example, rows, origins }
     }
 
     /// Adds steps of a number of an instance that it does not have; instances come in their order, once
@@ -374,7 +379,6 @@ impl SourceColumns {
         known.cells.clear();
         base.table.begin();
         current.table.begin();
-        let width = self.def.fields.len();
         let mut covered_s: f64 = 0.0;
         for row in &mut self.rows {
             for &field in &self.numbers {
@@ -396,9 +400,12 @@ impl SourceColumns {
             }
             base.table.row(&row.name);
             current.table.row(&row.name);
-            for field in 0..width {
+            for (field, &place) in self.places.iter().enumerate() {
+                let table = self.example.as_ref().map(|example| &example.table);
+                let of = table.zip(row.example).zip(place);
+                let counted = of.map(|((table, row), place)| (table, row, place));
                 let cell = fill_cell(
-                    (&self.def, self.example.as_ref()),
+                    (self.def.fields[field].kind, counted),
                     (row, at, field),
                     (step, covered_ns as f64 / 1e9),
                     (&mut base.table, &mut current.table),
@@ -411,18 +418,18 @@ impl SourceColumns {
     }
 }
 
-/// Fills a cell of both readings.
+/// A cell of an example: its table, row and field.
+type ExampleCell<'a> = (&'a Table, usize, usize);
+
+/// Fills a cell of both readings; `known` is the same one of an example.
 fn fill_cell(
-    (def, example): (&SourceDef, Option<&Example>),
+    (kind, known): (Kind, Option<ExampleCell<'_>>),
     (row, at, field): (&mut RowColumns, usize, usize),
     (step, covered_s): (usize, f64),
     (base, current): (&mut Table, &mut Table),
 ) -> StepCell {
-    let known = example.zip(row.example).and_then(|(example, known)| {
-        Some((&example.table, known, example.def.field(&def.fields[field].name)?))
-    });
-    if def.fields[field].kind == Kind::Text {
-        if let Some(text) = known.and_then(|(table, row, field)| table.text(row, field)) {
+    if kind == Kind::Text {
+        if let Some(text) = known.and_then(|(table, row, place)| table.text(row, place)) {
             base.row_mut(at).set_text(field, text);
             current.row_mut(at).set_text(field, text);
         }
@@ -432,9 +439,9 @@ fn fill_cell(
         row.latest[field] = None;
         return StepCell::default();
     };
-    if def.fields[field].kind == Kind::Counter {
+    if kind == Kind::Counter {
         // The machine's counter: layouts may leave out what it never counted.
-        let counted = known.and_then(|(table, row, field)| table.get(row, field));
+        let counted = known.and_then(|(table, row, place)| table.get(row, place));
         let counted = counted.unwrap_or(1).min(u64::MAX / 2);
         base.row_mut(at).set(field, counted);
         let is_whole = value.seconds == covered_s;

@@ -50,6 +50,7 @@ pub(crate) use gather::{Gathered, Spans, Totals, What};
 pub(crate) use recording::summary_path as path;
 pub(crate) use write::write;
 
+use recording::ZSTD_MAGIC;
 use sample::{Kind, Meta};
 
 use cell::Coding;
@@ -79,7 +80,6 @@ const READINGS: i64 = 300;
 const MAGIC: [u8; 8] = *b"WHITSUMM";
 const VERSION: u32 = 4;
 const SEGMENT_MAGIC: [u8; 4] = *b"SSEG";
-const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// How the streams of a part are stored.
 const PLAIN: u8 = 0;

@@ -3,6 +3,8 @@
 //!
 //! Readings come one by one, or as the columns of a side file: many at once, instance by instance.
 
+use std::ops::Range;
+
 use recording::{SideColumns, SideReading, SideValues};
 use sample::{Interner, Kind, SourceDef, State, Table, increase, seconds_between};
 
@@ -87,8 +89,11 @@ pub(crate) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    fn number(&self, realtime_ns: i64) -> i64 {
-        realtime_ns.saturating_sub(self.begins_ns).div_euclid(self.step_ns)
+    /// The time of the step that has a time.
+    fn step_at(&self, realtime_ns: i64) -> Range<i64> {
+        let number = realtime_ns.saturating_sub(self.begins_ns).div_euclid(self.step_ns);
+        let begin_ns = self.begins_ns.saturating_add(number.saturating_mul(self.step_ns));
+        begin_ns..begin_ns.saturating_add(self.step_ns)
     }
 
     pub(crate) fn wants(&self, instance: &[u8]) -> bool {
@@ -133,18 +138,18 @@ impl Taken {
     /// The readings of a segment in a period, without those before it: they are bases only, the first
     /// one, and others where the wall clock was set back.
     fn new(readings: &[SideReading], (begin, end): (usize, usize), steps: &Steps<'_>) -> Self {
-        let (mut cuts, mut step) = (Vec::<Cut>::new(), None);
+        // Readings mostly are of the step of the one before, which costs no division.
+        let (mut cuts, mut step) = (Vec::<Cut>::new(), 0..0);
         for (index, reading) in readings.iter().enumerate().take(end).skip(begin) {
             let is_in = reading.realtime_ns >= steps.from_ns;
-            let own = is_in.then(|| steps.number(reading.realtime_ns));
-            match cuts.last_mut().filter(|_| own == step) {
-                Some(cut) if own.is_some() => cut.end = index + 1,
-                _ if own.is_some() => {
+            match cuts.last_mut().filter(|_| is_in && step.contains(&reading.realtime_ns)) {
+                Some(cut) => cut.end = index + 1,
+                None if is_in => {
+                    step = steps.step_at(reading.realtime_ns);
                     cuts.push(Cut { begin: index, end: index + 1, took_ns: None });
                 }
-                _ => {}
+                None => step = 0..0,
             }
-            step = own;
         }
         Taken { begin, end, times: Vec::new(), cuts }
     }

@@ -216,7 +216,7 @@ pub(crate) fn slow_folder(
                 let mut other = machine.clone();
                 other.pass(40);
                 let (mut writer, _) = other.begin(folder.path(), options, tick_ns);
-                other.record(&mut writer, 250);
+                other.record(&mut writer, 450);
                 writer.close().unwrap();
             }
             machine.record(&mut writer, 90 + 40 * number);
@@ -244,4 +244,17 @@ pub(crate) fn damaged(whole: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
         _ => bytes.splice(at..at, [1, 2, 3]).for_each(drop),
     }
     bytes
+}
+
+/// Damages the body of a block of a recording, which then has none of its samples.
+pub(crate) fn damage_block(path: &Path, block: usize) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let headers: Vec<usize> = (0..bytes.len() / 64)
+        .map(|at| at * 64)
+        .filter(|&at| bytes[at..].starts_with(b"WBLK"))
+        .collect();
+    let header = headers[block];
+    let body_at = u32::from_le_bytes(*bytes[header + 40..].first_chunk().unwrap());
+    bytes[header + body_at as usize + 5] ^= 1;
+    std::fs::write(path, bytes).unwrap();
 }

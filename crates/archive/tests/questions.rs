@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use archive::{HeaviestQuery, RangeQuery, RecordedMoment, Recordings};
 use recording::WriterOptions;
@@ -207,19 +206,6 @@ fn a_moment_is_the_same_from_side_files_and_from_damaged_ones() {
     }
 }
 
-/// Damages the body of a block of a recording, which then has none of its samples.
-fn damage_block(path: &Path, block: usize) {
-    let mut bytes = std::fs::read(path).unwrap();
-    let headers: Vec<usize> = (0..bytes.len() / 64)
-        .map(|at| at * 64)
-        .filter(|&at| bytes[at..].starts_with(b"WBLK"))
-        .collect();
-    let header = headers[block];
-    let body_at = u32::from_le_bytes(*bytes[header + 40..].first_chunk().unwrap());
-    bytes[header + body_at as usize + 5] ^= 1;
-    std::fs::write(path, bytes).unwrap();
-}
-
 #[test]
 fn a_moment_late_in_a_block_is_read_without_the_block() {
     let folder = tempfile::tempdir().unwrap();
@@ -234,7 +220,7 @@ fn a_moment_late_in_a_block_is_read_without_the_block() {
     let moment = || shown(&open().moment("alpha", at_ns).unwrap());
     let expected = moment();
     assert!(open().write_side_files().is_empty());
-    damage_block(&path, 1);
+    machine::damage_block(&path, 1);
     assert_eq!(moment(), expected);
     std::fs::remove_file(recording::side_path(&path)).unwrap();
     assert_ne!(moment(), expected, "the block was not damaged");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use archive::{RangeQuery, Recordings, StepValue};
-use recording::{Reader, SideFile, side_path};
+use recording::{Reader, SideFile, WriterOptions, side_path, write_side_file};
 use sample::Kind;
 use testkit::Random;
 
@@ -177,6 +177,47 @@ fn a_recording_that_grows_is_read_as_far_as_it_is_written() {
     let side = SideFile::open(&path, &reader).unwrap();
     assert_eq!(side.segments().len(), 2, "{:?}", side.segments());
     assert!(counts.is_sorted_by(|before, after| before < after), "{counts:?}");
+}
+
+#[test]
+fn a_later_recorder_is_read_from_its_side_file_after_the_end_of_the_first_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut machine = machine::Machine::new("alpha", 5);
+    let options = WriterOptions { block_samples: 10, ..WriterOptions::default() };
+    let (mut writer, first) = machine.begin(folder.path(), options, machine::SECOND_NS);
+    let mut other = machine.clone();
+    other.pass(40);
+    let (mut later, path) = other.begin(folder.path(), options, machine::SECOND_NS);
+    machine.record(&mut writer, 100);
+    other.record(&mut later, 400);
+    writer.close().unwrap();
+    later.close().unwrap();
+    let sources = everything(folder.path());
+    for path in [&first, &path] {
+        assert!(write_side_file(path).unwrap().segments > 0);
+    }
+    // The first recorder ended in the first segment of the other.
+    machine::damage_block(&path, 12);
+    let (recordings, mut random) = (open(folder.path()), Random::from_seed(testkit::seed(27)));
+    for source in &sources {
+        for _ in 0..testkit::share(60) {
+            compare(&recordings, source, &query(source, &mut random));
+        }
+    }
+    let whole = sources.iter().find(|source| source.def.name == "whole").unwrap();
+    let (from_ns, thru_ns) = whole.period_ns;
+    let query = RangeQuery {
+        instances: Vec::new(),
+        fields: vec!["ticks".to_owned()],
+        step_ns: 7_000_000_000,
+        from_ns,
+        thru_ns,
+        ..query(whole, &mut random)
+    };
+    let readings = || recordings.range(&query).unwrap().cost.readings;
+    let all = readings();
+    std::fs::remove_file(side_path(&path)).unwrap();
+    assert!(readings() < all, "the block was not damaged");
 }
 
 #[test]

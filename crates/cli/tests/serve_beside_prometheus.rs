@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 
 use promql::{
     MemoryStorage, NAME, QueryBudget, QueryContext, QueryError, QueryLimits, QuerySteps,
-    QueryValue, Series, SeriesPoint, SeriesStorage as _, is_stale, push_labels, selector,
+    QueryValue, Series, SeriesPoint, SeriesStorage as _, is_stale, selector, write_labels,
 };
 use serde_json::Value;
 use serve::RecordingStorage;
@@ -258,7 +258,7 @@ fn shared(recorded: Vec<Series>, mut scraped: Scraped) -> (MemoryStorage, Lacks)
     let mut storage = MemoryStorage::default();
     for one in recorded {
         let mut labels = String::new();
-        push_labels(&one.labels, &mut labels);
+        write_labels(&one.labels, &mut labels).unwrap();
         let labels = serde_json::from_str::<Value>(&labels).unwrap().to_string();
         let theirs = scraped.remove(&labels).unwrap_or_default();
         let mut left = theirs.iter().peekable();
@@ -319,7 +319,7 @@ impl Form {
         match answer {
             Ok(answer) => {
                 let mut data = String::new();
-                promql::write_answer(&answer, &mut data);
+                promql::write_answer(answer, &mut data).unwrap();
                 format!("{{\"status\":\"success\",\"data\":{data}}}")
             }
             Err(error) => format!("{{\"status\":\"error\",\"errorType\":\"{}\"}}", error.kind()),

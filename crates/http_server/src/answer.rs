@@ -1,6 +1,8 @@
 //! Answers: a status, a type and a body.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -12,13 +14,14 @@ use tokio::sync::mpsc::Receiver;
 /// An answer to a request.
 pub type HttpAnswer = Response<AnswerBody>;
 
-/// The body of an answer: whole, or part after part.
+/// The body of an answer: whole, in parts, or part after part.
 #[derive(Debug)]
 pub struct AnswerBody(Parts);
 
 #[derive(Debug)]
 enum Parts {
     Whole(Bytes),
+    Several(VecDeque<Bytes>),
     Coming(Receiver<Bytes>),
 }
 
@@ -48,20 +51,73 @@ impl Body for AnswerBody {
         let part = match &mut self.0 {
             Parts::Whole(whole) if whole.is_empty() => Poll::Ready(None),
             Parts::Whole(whole) => Poll::Ready(Some(std::mem::take(whole))),
+            Parts::Several(parts) => Poll::Ready(parts.pop_front()),
             Parts::Coming(parts) => parts.poll_recv(context),
         };
         part.map(|part| part.map(|part| Ok(Frame::data(part))))
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, Parts::Whole(whole) if whole.is_empty())
+        match &self.0 {
+            Parts::Whole(whole) => whole.is_empty(),
+            Parts::Several(parts) => parts.is_empty(),
+            Parts::Coming(_) => false,
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Parts::Whole(whole) => SizeHint::with_exact(whole.len() as u64),
+            Parts::Several(parts) => {
+                SizeHint::with_exact(parts.iter().map(|part| part.len() as u64).sum())
+            }
             Parts::Coming(_) => SizeHint::default(),
         }
+    }
+}
+
+/// Bytes of a part of a text that is written as a body.
+const PART_BYTES: usize = 64 << 10;
+
+/// A text that becomes a body: in parts, so that a long one never moves and is freed while it is
+/// sent.  It takes so many bytes and no more: then it is an error to write.
+#[derive(Debug)]
+pub struct AnswerText {
+    full: VecDeque<Bytes>,
+    last: String,
+    left: usize,
+}
+
+impl AnswerText {
+    /// A text of so many bytes at most.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        AnswerText { full: VecDeque::new(), last: String::new(), left: most }
+    }
+
+    fn end_part(&mut self) {
+        if !self.last.is_empty() {
+            self.full.push_back(std::mem::take(&mut self.last).into());
+        }
+    }
+}
+
+impl fmt::Write for AnswerText {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.left = self.left.checked_sub(text.len()).ok_or(fmt::Error)?;
+        if self.last.len() + text.len() > PART_BYTES {
+            self.end_part();
+            self.last.reserve_exact(PART_BYTES);
+        }
+        self.last.push_str(text);
+        Ok(())
+    }
+}
+
+impl From<AnswerText> for AnswerBody {
+    fn from(mut text: AnswerText) -> Self {
+        text.end_part();
+        AnswerBody(Parts::Several(text.full))
     }
 }
 
@@ -86,4 +142,44 @@ pub fn method_not_allowed(allowed: &'static str) -> HttpAnswer {
     let mut refusal = text_answer(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n");
     refusal.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     refusal
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_text_becomes_a_body_of_its_length_part_after_part() {
+        let limit = 3 * PART_BYTES;
+        for pieces in [vec![], vec!["a"], vec!["1234567"; PART_BYTES / 3], vec!["é"; PART_BYTES]] {
+            let mut text = AnswerText::new(limit);
+            pieces.iter().for_each(|piece| text.write_str(piece).unwrap());
+            let mut body = AnswerBody::from(text);
+            let whole = pieces.concat();
+            assert_eq!(body.size_hint().exact(), Some(whole.len() as u64));
+            let mut read = Vec::new();
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            while let Some(part) = runtime.block_on(body.frame()) {
+                let part = part.unwrap().into_data().unwrap();
+                assert!(!part.is_empty() && part.len() <= PART_BYTES, "{}", part.len());
+                read.extend_from_slice(&part);
+            }
+            assert!(body.is_end_stream());
+            assert!(read == whole.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_text_takes_no_more_than_it_may() {
+        let mut text = AnswerText::new(5);
+        text.write_str("1234").unwrap();
+        text.write_str("56").unwrap_err();
+        text.write_str("5").unwrap();
+        text.write_str("6").unwrap_err();
+        assert_eq!(AnswerBody::from(text).size_hint().exact(), Some(5));
+    }
 }

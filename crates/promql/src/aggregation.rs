@@ -1,10 +1,9 @@
 //! Aggregations: several elements of a vector become one, or a few of them are chosen.
 
-use std::collections::HashMap;
-
 use crate::error::failed;
 use crate::evaluation::{Element, Evaluation, Value};
-use crate::number::push_number;
+use crate::labels::LabelMap;
+use crate::number::write_number;
 use crate::plan::{Aggregate, Grouping};
 use crate::windows::{order, quantile};
 use crate::words::Operation;
@@ -82,7 +81,7 @@ impl Evaluation<'_> {
         by: &Grouping,
         elements: &'e [Element],
     ) -> Result<Vec<(Labels, Vec<&'e Element>)>, QueryError> {
-        let mut places: HashMap<Labels, usize> = HashMap::new();
+        let mut places: LabelMap<Labels, usize> = LabelMap::default();
         let mut members: Vec<Vec<&Element>> = Vec::new();
         for element in elements {
             self.budget.turn()?;
@@ -113,7 +112,8 @@ impl Evaluation<'_> {
         for element in elements {
             let mut labels = aggregate.by.labels(&element.labels);
             let mut value = String::new();
-            push_number(element.value, &mut value);
+            // A string takes everything.
+            let _ = write_number(element.value, &mut value);
             labels.set(label, value);
             labelled.push(self.element(labels, 1.0, time_ms)?);
         }

@@ -1,10 +1,10 @@
 //! Operators between numbers and vectors.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::error::failed;
 use crate::evaluation::{Element, Evaluation, Value};
+use crate::labels::{LabelMap, LabelSet};
 use crate::plan::{Binary, Grouping, Many};
 use crate::words::Operator;
 use crate::{Labels, NAME, QueryError};
@@ -83,7 +83,8 @@ impl Evaluation<'_> {
         others: &[Element],
         with_partner: bool,
     ) -> Result<Value, QueryError> {
-        let mut partners = HashSet::with_capacity(others.len());
+        let mut partners = LabelSet::default();
+        partners.reserve(others.len());
         for other in others {
             partners.insert(self.key(&binary.on, &other.labels)?);
         }
@@ -106,7 +107,8 @@ impl Evaluation<'_> {
     ) -> Result<Vec<Element>, QueryError> {
         let is_swapped = matches!(binary.many, Many::Right(_));
         let (many, one) = if is_swapped { (right, left) } else { (left, right) };
-        let mut partners: HashMap<Labels, &Element> = HashMap::with_capacity(one.len());
+        let mut partners: LabelMap<Labels, &Element> = LabelMap::default();
+        partners.reserve(one.len());
         for element in one {
             let key = self.key(&binary.on, &element.labels)?;
             if let Some(other) = partners.get(&key) {
@@ -120,7 +122,7 @@ impl Evaluation<'_> {
             }
             partners.insert(key, element);
         }
-        let (mut result, mut seen) = (Vec::new(), HashSet::new());
+        let (mut result, mut seen) = (Vec::new(), LabelSet::default());
         for element in many {
             let key = self.key(&binary.on, &element.labels)?;
             let Some(partner) = partners.get(&key) else { continue };

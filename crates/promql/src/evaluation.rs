@@ -4,12 +4,12 @@
 //! it is first needed, and kept.
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use promql_parser::label::Matcher;
 
 use crate::error::failed;
+use crate::labels::{LabelMap, LabelSet};
 use crate::plan::{LOOKBACK_MS, Node, Place, Plan, Window};
 use crate::storage::within;
 use crate::{
@@ -92,7 +92,7 @@ impl<'a> Evaluation<'a> {
             return failed("a subquery has too many steps: choose a longer step");
         }
         let mut series: Vec<Series> = Vec::new();
-        let mut by_labels: HashMap<Arc<Labels>, usize> = HashMap::new();
+        let mut by_labels: LabelMap<Arc<Labels>, usize> = LabelMap::default();
         let mut time_ms = period.start_ms;
         while time_ms <= period.end_ms {
             self.budget.turn()?;
@@ -259,7 +259,8 @@ impl<'a> Evaluation<'a> {
     /// Refuses a vector in which two elements have the same labels.
     pub(crate) fn distinct(&self, elements: Vec<Element>) -> Result<Vec<Element>, QueryError> {
         if elements.len() > 1 {
-            let mut seen = HashSet::with_capacity(elements.len());
+            let mut seen = LabelSet::default();
+            seen.reserve(elements.len());
             for element in &elements {
                 self.budget.turn()?;
                 if !seen.insert(&element.labels) {

@@ -1,110 +1,128 @@
 //! Answers as Prometheus's interface writes them.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write};
 
-use crate::number::{push_exponent, push_number};
+use crate::number::{write_exponent, write_number};
 use crate::{Labels, QueryValue, SeriesPoint};
 
-/// Adds the object `data` of an answer: its type and its result.
-pub fn write_answer(answer: &QueryValue, out: &mut String) {
+/// Writes the object `data` of an answer: its type and its result.  Each series is freed when it is
+/// written, so that the text needs little more memory than the answer did.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_answer(answer: QueryValue, out: &mut impl Write) -> fmt::Result {
     let kind = match answer {
         QueryValue::Scalar(_) => "scalar",
         QueryValue::Text(..) => "string",
         QueryValue::Vector(_) => "vector",
         QueryValue::Matrix(_) => "matrix",
     };
-    let _ = write!(out, "{{\"resultType\":\"{kind}\",\"result\":");
+    write!(out, "{{\"resultType\":\"{kind}\",\"result\":")?;
     match answer {
-        QueryValue::Scalar(sample) => push_sample(*sample, false, out),
+        QueryValue::Scalar(sample) => write_sample(sample, false, out)?,
         QueryValue::Text(time_ms, text) => {
-            let _ = write!(out, "[{},", *time_ms as f64 / 1000.0);
-            push_text(text, out);
-            out.push(']');
+            write!(out, "[{},", time_ms as f64 / 1000.0)?;
+            write_text(&text, out)?;
+            out.write_char(']')?;
         }
-        QueryValue::Vector(elements) => push_list(elements, out, |(labels, sample), out| {
-            out.push_str("{\"metric\":");
-            push_labels(labels, out);
-            out.push_str(",\"value\":");
-            push_sample(*sample, true, out);
-            out.push('}');
-        }),
-        QueryValue::Matrix(series) => push_list(series, out, |series, out| {
-            out.push_str("{\"metric\":");
-            push_labels(&series.labels, out);
-            out.push_str(",\"values\":");
-            push_list(&series.samples, out, |sample, out| push_sample(*sample, true, out));
-            out.push('}');
-        }),
+        QueryValue::Vector(elements) => write_list(elements, out, |(labels, sample), out| {
+            out.write_str("{\"metric\":")?;
+            write_labels(&labels, out)?;
+            out.write_str(",\"value\":")?;
+            write_sample(sample, true, out)?;
+            out.write_char('}')
+        })?,
+        QueryValue::Matrix(series) => write_list(series, out, |series, out| {
+            out.write_str("{\"metric\":")?;
+            write_labels(&series.labels, out)?;
+            out.write_str(",\"values\":")?;
+            write_list(series.samples, out, |sample, out| write_sample(sample, true, out))?;
+            out.write_char('}')
+        })?,
     }
-    out.push('}');
+    out.write_char('}')
 }
 
-/// Adds labels as an object.
-pub fn push_labels(labels: &Labels, out: &mut String) {
-    out.push('{');
+/// Writes labels as an object.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_labels(labels: &Labels, out: &mut impl Write) -> fmt::Result {
+    out.write_char('{')?;
     for (index, (name, value)) in labels.iter().enumerate() {
         if index > 0 {
-            out.push(',');
+            out.write_char(',')?;
         }
-        push_text(name, out);
-        out.push(':');
-        push_text(value, out);
+        write_text(name, out)?;
+        out.write_char(':')?;
+        write_text(value, out)?;
     }
-    out.push('}');
+    out.write_char('}')
 }
 
-/// Adds a text in quotes, escaped as Go does.
-pub fn push_text(text: &str, out: &mut String) {
-    out.push('"');
+/// Writes a text in quotes, escaped as Go does.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_text(text: &str, out: &mut impl Write) -> fmt::Result {
+    out.write_char('"')?;
     for letter in text.chars() {
         match letter {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
+            '"' => out.write_str("\\\"")?,
+            '\\' => out.write_str("\\\\")?,
+            '\n' => out.write_str("\\n")?,
+            '\r' => out.write_str("\\r")?,
+            '\t' => out.write_str("\\t")?,
             // A page that contains the answer must not take it for markup or the end of a line.
             '\0'..' ' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(letter));
+                write!(out, "\\u{:04x}", u32::from(letter))?;
             }
-            _ => out.push(letter),
+            _ => out.write_char(letter)?,
         }
     }
-    out.push('"');
+    out.write_char('"')
 }
 
-fn push_list<T>(items: &[T], out: &mut String, push: impl Fn(&T, &mut String)) {
-    out.push('[');
-    for (index, item) in items.iter().enumerate() {
+/// Writes a list, each item by `write`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_list<T, W: Write>(
+    items: impl IntoIterator<Item = T>,
+    out: &mut W,
+    write: impl Fn(T, &mut W) -> fmt::Result,
+) -> fmt::Result {
+    out.write_char('[')?;
+    for (index, item) in items.into_iter().enumerate() {
         if index > 0 {
-            out.push(',');
+            out.write_char(',')?;
         }
-        push(item, out);
+        write(item, out)?;
     }
-    out.push(']');
+    out.write_char(']')
 }
 
-/// Adds a sample; a sample of a series has three digits of milliseconds, and large and small numbers
-/// with exponents.
-fn push_sample(sample: SeriesPoint, of_series: bool, out: &mut String) {
+/// Writes a sample; a sample of a series has three digits of milliseconds, and large and small
+/// numbers with exponents.
+fn write_sample(sample: SeriesPoint, of_series: bool, out: &mut impl Write) -> fmt::Result {
     let SeriesPoint { time_ms, value } = sample;
     let milliseconds = time_ms.unsigned_abs() % 1000;
-    let _ = match (of_series, milliseconds) {
-        (false, _) => write!(out, "[{}", time_ms as f64 / 1000.0),
-        (true, 0) => write!(out, "[{}", time_ms / 1000),
+    match (of_series, milliseconds) {
+        (false, _) => write!(out, "[{}", time_ms as f64 / 1000.0)?,
+        (true, 0) => write!(out, "[{}", time_ms / 1000)?,
         (true, _) => {
             let sign = if time_ms < 0 { "-" } else { "" };
-            write!(out, "[{sign}{}.{milliseconds:03}", time_ms.unsigned_abs() / 1000)
+            write!(out, "[{sign}{}.{milliseconds:03}", time_ms.unsigned_abs() / 1000)?;
         }
-    };
-    out.push_str(",\"");
+    }
+    out.write_str(",\"")?;
     let size = value.abs();
     if of_series && size != 0.0 && size.is_finite() && !(1e-6..1e21).contains(&size) {
-        push_exponent(value, out);
+        write_exponent(value, out)?;
     } else {
-        push_number(value, out);
+        write_number(value, out)?;
     }
-    out.push_str("\"]");
+    out.write_str("\"]")
 }
 
 #[cfg(test)]
@@ -125,7 +143,7 @@ mod tests {
         ];
         for (value, text) in cases {
             let mut out = String::new();
-            push_sample(SeriesPoint { time_ms: -1005, value }, true, &mut out);
+            write_sample(SeriesPoint { time_ms: -1005, value }, true, &mut out).unwrap();
             assert_eq!(out, format!("[-1.005,\"{text}\"]"));
         }
     }

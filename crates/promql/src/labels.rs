@@ -1,6 +1,9 @@
 //! Labels: the name of a series.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write as _};
+
+use foldhash::fast::RandomState;
 
 use crate::QueryError;
 use crate::error::failed;
@@ -11,6 +14,13 @@ pub const NAME: &str = "__name__";
 /// The labels of a series, in the order of their names; none has an empty value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Labels(Vec<(String, String)>);
+
+/// A map by labels.  Labels are hashed at each step of a query, and come from others: the hash is a
+/// fast one with a seed of its own.
+pub(crate) type LabelMap<K, V> = HashMap<K, V, RandomState>;
+
+/// A set of labels, hashed as in [`LabelMap`].
+pub(crate) type LabelSet<K> = HashSet<K, RandomState>;
 
 impl Labels {
     /// The value of a label; empty if there is none, which means the same.

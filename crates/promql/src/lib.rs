@@ -36,7 +36,7 @@ pub use condition::{
     Condition, ConditionElement, ConditionValues, check_condition, condition, condition_values,
 };
 pub use error::QueryError;
-pub use json::{push_labels, push_text, write_answer};
+pub use json::{write_answer, write_labels, write_list, write_text};
 pub use labels::{Labels, NAME, Quoted};
 pub use promql_parser::label::{MatchOp, Matcher};
 pub use query::{QueryContext, QueryValue, instant, range, selector};

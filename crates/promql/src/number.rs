@@ -1,20 +1,20 @@
 //! Numbers as Go writes them.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write};
 
-/// Adds a number with as many digits as it needs, and no exponent.
-pub(crate) fn push_number(value: f64, out: &mut String) {
-    let _ = match value {
-        f64::INFINITY => write!(out, "+Inf"),
-        f64::NEG_INFINITY => write!(out, "-Inf"),
+/// Writes a number with as many digits as it needs, and no exponent.
+pub(crate) fn write_number(value: f64, out: &mut impl Write) -> fmt::Result {
+    match value {
+        f64::INFINITY => out.write_str("+Inf"),
+        f64::NEG_INFINITY => out.write_str("-Inf"),
         _ => write!(out, "{value}"),
-    };
+    }
 }
 
-/// Adds a number as Go's `%e`: two digits of exponent at least.
-pub(crate) fn push_exponent(value: f64, out: &mut String) {
+/// Writes a number as Go's `%e`: two digits of exponent at least.
+pub(crate) fn write_exponent(value: f64, out: &mut impl Write) -> fmt::Result {
     let text = format!("{value:e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |rest| ('-', rest));
-    let _ = write!(out, "{digits}e{sign}{exponent:0>2}");
+    write!(out, "{digits}e{sign}{exponent:0>2}")
 }

@@ -6,10 +6,10 @@
 //! pieces that are as long as that many samples, but several windows long at least: what is within
 //! a window of a piece's beginning is loaded twice.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::evaluation::Evaluation;
+use crate::labels::LabelMap;
 use crate::plan::Plan;
 use crate::{Labels, QueryBudget, QueryError, QuerySteps, Series, SeriesStorage};
 
@@ -74,7 +74,7 @@ pub(crate) fn over(
 #[derive(Default)]
 struct Answer {
     series: Vec<Series>,
-    places: HashMap<Arc<Labels>, usize>,
+    places: LabelMap<Arc<Labels>, usize>,
 }
 
 impl Answer {

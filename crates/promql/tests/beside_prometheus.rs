@@ -142,7 +142,7 @@ fn text(answer: Result<QueryValue, QueryError>) -> String {
     match answer {
         Ok(answer) => {
             let mut data = String::new();
-            promql::write_answer(&answer, &mut data);
+            promql::write_answer(answer, &mut data).unwrap();
             format!("{{\"status\":\"success\",\"data\":{data}}}")
         }
         Err(error) => {

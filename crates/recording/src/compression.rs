@@ -25,6 +25,8 @@ impl Default for Compression {
 /// Codes of compression in the file.
 pub(crate) const STORED: u8 = 0;
 pub(crate) const ZSTD: u8 = 1;
+/// How every frame of zstd begins; side files and summaries leave it out.
+pub const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Only for heads: zstd with [`HEAD_DICTIONARY`].
 pub(crate) const ZSTD_HEAD: u8 = 2;
 

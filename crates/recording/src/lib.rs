@@ -38,7 +38,7 @@ mod stream;
 mod varint;
 mod writer;
 
-pub use compression::Compression;
+pub use compression::{Compression, ZSTD_MAGIC};
 pub use error::{Error, WriteError};
 pub use extract::{ExtractSummary, extract};
 pub use format::VERSION;

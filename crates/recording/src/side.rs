@@ -25,12 +25,14 @@
 //! head      = runs of ticks that have a reading of the source, columns of the readings, byte whether
 //!             a restart follows, varint texts, for each: string, varint instances, for each: string
 //!             name, runs of readings that have the instance
-//! part      = for each instance: column (`column.rs`)
+//! part      = for each instance: column (`column.rs`), some columns in a piece
 //! runs      = varint runs, for each: varint without, varint with
 //! ```
 //!
-//! Ticks, moments, heads and parts are packed: varint plain length, byte compression (0 none, 1
-//! zstd), varint stored length, stored bytes, the bits of all columns, a CRC.  The columns of the
+//! Ticks, moments, heads and parts are packed: varint pieces, for each: varint instances (0 but in
+//! parts), varint plain length, byte compression (0 none, 1 zstd, without the frame's magic number),
+//! varint stored length, varint length of its bits; for each: stored bytes, bits; a CRC.  All but
+//! parts are one piece.  So one instance is read without unpacking all.  The columns of the
 //! readings: the source's monotonic_ns less the tick's realtime_ns, its realtime_ns less its
 //! monotonic_ns, and flags: 1 it was read, 2 it cannot be compared with the one before.
 //!
@@ -52,7 +54,7 @@ use std::path::{Path, PathBuf};
 
 const MAGIC: [u8; 8] = *b"WHITSIDE";
 const SEGMENT_MAGIC: [u8; 4] = *b"WSEG";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const PRELUDE_BYTES: usize = 28;
 const SEGMENT_BYTES: usize = 64;
 

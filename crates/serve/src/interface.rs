@@ -1,15 +1,15 @@
 //! The paths of Prometheus's interface, and their answers.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-use http_server::{HttpAnswer, method_not_allowed, text_answer};
+use http_server::{AnswerBody, AnswerText, HttpAnswer, method_not_allowed, text_answer};
 use hyper::body::Bytes;
 use hyper::{Method, Request, StatusCode};
 use promql::{
-    Labels, QueryBudget, QueryContext, QueryError, QuerySteps, SeriesStorage, Stop, push_labels,
-    push_text, write_answer,
+    Labels, Metadata, QueryBudget, QueryContext, QueryError, QuerySteps, SeriesStorage, Stop,
+    write_answer, write_labels, write_list, write_text,
 };
 
 use crate::clock::now_ms;
@@ -112,12 +112,12 @@ fn parameters(request: &Request<Bytes>, is_form: bool) -> Result<Parameters, Que
     Ok(parameters)
 }
 
-/// The data of an answer of Prometheus's interface.
+/// The answer of Prometheus's interface.
 async fn data_of(
     shared: &Arc<Shared>,
     asked: Asked,
     parameters: Parameters,
-) -> Result<String, QueryError> {
+) -> Result<AnswerText, QueryError> {
     let longest = shared.evaluation.settings.query_time_max;
     let longest = match parameters.get("timeout") {
         "" => longest,
@@ -125,7 +125,7 @@ async fn data_of(
     };
     let own = shared.clone();
     evaluation::run(&shared.evaluation, longest, move |stop| {
-        Evaluated { shared: &own, parameters: &parameters, stop: &**stop }.data(&asked)
+        Evaluated { shared: &own, parameters: &parameters, stop: &**stop }.answer(&asked)
     })
     .await
 }
@@ -138,30 +138,43 @@ struct Evaluated<'a> {
 }
 
 impl Evaluated<'_> {
-    fn data(&self, asked: &Asked) -> Result<String, QueryError> {
-        let mut out = String::new();
-        match asked {
+    fn answer(&self, asked: &Asked) -> Result<AnswerText, QueryError> {
+        let most = self.shared.evaluation.settings.answer_bytes_max;
+        let mut out = AnswerText::new(most);
+        let begun = out.write_str("{\"status\":\"success\",\"data\":");
+        let written = begun.and(self.write_data(asked, &mut out)?).and(out.write_char('}'));
+        written.map_err(|_| {
+            let why =
+                format!("the answer has more than {most} bytes: ask for less, or a longer step");
+            QueryError::Execution(why)
+        })?;
+        Ok(out)
+    }
+
+    /// Writes the data of the answer.
+    fn write_data(&self, asked: &Asked, out: &mut AnswerText) -> Result<fmt::Result, QueryError> {
+        Ok(match asked {
             Asked::Query => {
                 let time_ms = self.parameters.time_ms("time", Some(now_ms()))?;
                 let query = self.parameters.get("query");
                 let answer = promql::instant(query, time_ms, &self.context());
-                write_answer(&answer.map_err(of_query)?, &mut out);
+                write_answer(answer.map_err(of_query)?, out)
             }
             Asked::QueryRange => {
                 let steps = self.steps()?;
                 let query = self.parameters.get("query");
                 let answer = promql::range(query, steps, &self.context());
-                write_answer(&answer.map_err(of_query)?, &mut out);
+                write_answer(answer.map_err(of_query)?, out)
             }
             Asked::Labels => {
                 let series = self.series()?;
                 let names = series.iter().flat_map(|labels| labels.iter().map(|(name, _)| name));
-                self.push_texts(&names.collect(), &mut out)?;
+                self.write_texts(&names.collect(), out)?
             }
             Asked::LabelValues(name) => {
                 let series = self.series()?;
                 let values = series.iter().map(|labels| labels.get(name));
-                self.push_texts(&values.filter(|value| !value.is_empty()).collect(), &mut out)?;
+                self.write_texts(&values.filter(|value| !value.is_empty()).collect(), out)?
             }
             Asked::Series => {
                 if self.parameters.all("match[]").next().is_none() {
@@ -170,22 +183,13 @@ impl Evaluated<'_> {
                 }
                 let series = self.series()?;
                 let most = self.most()?;
-                push_list(series.iter().take(most), &mut out, |labels, out| {
-                    push_labels(labels, out);
-                });
+                write_list(series.iter().take(most), out, |labels, out| write_labels(labels, out))
             }
-            Asked::Metadata => self.push_metadata(&mut out)?,
-            Asked::Exemplars => out.push_str("[]"),
-            Asked::BuildInfo => push_build_info(&mut out),
-            Asked::Metrics | Asked::Health => {}
-        }
-        let most = self.shared.evaluation.settings.answer_bytes_max;
-        if out.len() > most {
-            let why =
-                format!("the answer has more than {most} bytes: ask for less, or a longer step");
-            return Err(QueryError::Execution(why));
-        }
-        Ok(out)
+            Asked::Metadata => self.write_metadata(out)?,
+            Asked::Exemplars => out.write_str("[]"),
+            Asked::BuildInfo => write_build_info(out),
+            Asked::Metrics | Asked::Health => Ok(()),
+        })
     }
 
     fn context(&self) -> QueryContext<'_> {
@@ -235,31 +239,21 @@ impl Evaluated<'_> {
         Ok(self.parameters.count("limit")?.unwrap_or(usize::MAX))
     }
 
-    fn push_texts(&self, texts: &BTreeSet<&str>, out: &mut String) -> Result<(), QueryError> {
+    fn write_texts(
+        &self,
+        texts: &BTreeSet<&str>,
+        out: &mut AnswerText,
+    ) -> Result<fmt::Result, QueryError> {
         let most = self.most()?;
-        push_list(texts.iter().take(most), out, |text, out| push_text(text, out));
-        Ok(())
+        Ok(write_list(texts.iter().take(most), out, |text, out| write_text(text, out)))
     }
 
-    fn push_metadata(&self, out: &mut String) -> Result<(), QueryError> {
+    fn write_metadata(&self, out: &mut AnswerText) -> Result<fmt::Result, QueryError> {
         let metadata = self.shared.storage.metadata();
         let only = self.parameters.get("metric");
         let chosen = metadata.iter().filter(|one| only.is_empty() || one.name == only);
         let most = self.most()?;
-        out.push('{');
-        for (index, one) in chosen.take(most).enumerate() {
-            if index > 0 {
-                out.push(',');
-            }
-            push_text(&one.name, out);
-            let _ = write!(out, ":[{{\"type\":\"{}\",\"help\":", one.kind);
-            push_text(&one.help, out);
-            out.push_str(",\"unit\":");
-            push_text(&one.unit, out);
-            out.push_str("}]");
-        }
-        out.push('}');
-        Ok(())
+        Ok(write_metadata(chosen.take(most), out))
     }
 }
 
@@ -271,37 +265,48 @@ fn of_query(error: QueryError) -> QueryError {
     }
 }
 
-fn push_build_info(out: &mut String) {
+/// Writes what metrics are: an object with a list of one for each.
+fn write_metadata<'a>(
+    metadata: impl Iterator<Item = &'a Metadata>,
+    out: &mut AnswerText,
+) -> fmt::Result {
+    out.write_char('{')?;
+    for (index, one) in metadata.enumerate() {
+        if index > 0 {
+            out.write_char(',')?;
+        }
+        write_text(&one.name, out)?;
+        write!(out, ":[{{\"type\":\"{}\",\"help\":", one.kind)?;
+        write_text(&one.help, out)?;
+        out.write_str(",\"unit\":")?;
+        write_text(&one.unit, out)?;
+        out.write_str("}]")?;
+    }
+    out.write_char('}')
+}
+
+fn write_build_info(out: &mut AnswerText) -> fmt::Result {
     let version = env!("CARGO_PKG_VERSION");
-    let _ = write!(
+    write!(
         out,
         "{{\"version\":\"{PROMETHEUS_VERSION}\",\"revision\":\"whit {version}\",\"branch\":\"\",\
          \"buildUser\":\"\",\"buildDate\":\"\",\"goVersion\":\"\"}}"
-    );
+    )
 }
 
-fn push_list<T>(items: impl Iterator<Item = T>, out: &mut String, push: impl Fn(T, &mut String)) {
-    out.push('[');
-    for (index, item) in items.enumerate() {
-        if index > 0 {
-            out.push(',');
-        }
-        push(item, out);
-    }
-    out.push(']');
-}
-
-/// An answer of the interface: its data, or an error.
-fn data(result: Result<String, QueryError>) -> HttpAnswer {
+/// An answer of the interface, or an error.
+fn data(result: Result<AnswerText, QueryError>) -> HttpAnswer {
     let (status, body) = match result {
-        Ok(data) => (StatusCode::OK, format!("{{\"status\":\"success\",\"data\":{data}}}")),
+        Ok(answer) => (StatusCode::OK, AnswerBody::from(answer)),
         Err(error) => {
             let status = evaluation::status(&error);
-            let mut body =
-                format!("{{\"status\":\"error\",\"errorType\":\"{}\",\"error\":", error.kind());
-            push_text(&error.to_string(), &mut body);
-            body.push('}');
-            (status, body)
+            let mut text = String::new();
+            // A string takes everything.
+            let _ = write_text(&error.to_string(), &mut text);
+            let kind = error.kind();
+            let body =
+                format!("{{\"status\":\"error\",\"errorType\":\"{kind}\",\"error\":{text}}}");
+            (status, body.into())
         }
     };
     http_server::answer(status, "application/json", body)

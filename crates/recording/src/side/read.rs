@@ -3,13 +3,12 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use sample::SourceDef;
-use zstd::bulk::Decompressor;
 
 use super::column::{Column, Plain};
-use super::part::is_sound;
+use super::part::{Part, Unpacker, is_sound};
 use super::{
     IS_OK, IS_RESTART, MAGIC, PART_BYTES_MAX, PRELUDE_BYTES, SEGMENT_BLOCKS, SEGMENT_BYTES,
     SEGMENT_MAGIC, VERSION, side_path,
@@ -33,6 +32,7 @@ pub struct SideFile {
     segments: Vec<SideSegment>,
     /// The offset after the last segment.
     end: u64,
+    unpacker: Unpacker,
 }
 
 /// A segment: some blocks of the recording, one after the other.
@@ -92,7 +92,8 @@ impl SideFile {
         if !is_of {
             return None;
         }
-        let mut side = SideFile { file, segments: Vec::new(), end: PRELUDE_BYTES as u64 };
+        let (end, unpacker) = (PRELUDE_BYTES as u64, Unpacker::default());
+        let mut side = SideFile { file, segments: Vec::new(), end, unpacker };
         while let Some((segment, end)) = side.segment_at(side.end) {
             let before = side.covered();
             // A recording that was repaired may have lost blocks.
@@ -166,13 +167,11 @@ impl SideFile {
     ) -> Option<SideColumns> {
         let directory = self.directory(segment)?;
         let places = Places::find(&directory, source, fields, segment.parts_at()).ok()?;
-        let mut decompressor = Decompressor::new().ok()?;
-        let mut part = |place: Place| {
-            let part = self.bytes(place)?;
-            super::part::open(&part, &mut decompressor).ok()
-        };
-        let ticks = ticks(&part(places.ticks)?).ok()?;
-        let mut columns = SideColumns::read(&part(places.head)?, &ticks).ok()?;
+        let part = |place: Place| Part::parse(self.bytes(place)?).ok();
+        let whole = |place: Place| part(place)?.whole(&self.unpacker).ok();
+        let ticks = ticks(&whole(places.ticks)?).ok()?;
+        let mut columns = SideColumns::read(&whole(places.head)?, &ticks).ok()?;
+        columns.unpacker = self.unpacker.clone();
         for place in places.parts {
             columns.add_part(part(place)?).ok()?;
         }
@@ -191,11 +190,10 @@ impl SideFile {
         let mut places = Vec::new();
         each_place(&directory, segment.parts_at(), |listed, place| places.push((listed, place)))
             .ok()?;
-        let mut decompressor = Decompressor::new().ok()?;
         let mut part = |place: Place| {
-            let plain = super::part::open(&self.bytes(place)?, &mut decompressor).ok()?;
-            left = left.checked_sub(plain.bytes.len() + plain.bits.len())?;
-            Some(plain)
+            let part = Part::parse(self.bytes(place)?).ok()?;
+            left = left.checked_sub(part.size_bytes())?;
+            part.whole(&self.unpacker).ok()
         };
         let (mut heads, mut parts) = (Vec::new(), Vec::<Vec<Plain>>::new());
         let (mut of_ticks, mut moments) = (Plain::default(), Plain::default());
@@ -374,13 +372,50 @@ pub struct SideColumns {
     instances: Vec<SideInstance>,
     /// The fields asked for.
     parts: Vec<FieldPart>,
+    unpacker: Unpacker,
 }
 
-/// One field: the part, and where each instance's column and its bits are in it.
+/// One field: its part, and of each piece what it has, once it was asked for; `None` if it is
+/// damaged.
 #[derive(Debug)]
 struct FieldPart {
+    part: Part,
+    pieces: Vec<OnceLock<Option<OpenPiece>>>,
+}
+
+/// A piece, and where each instance's column and its bits are in it.
+#[derive(Debug)]
+struct OpenPiece {
     plain: Plain,
     places: Vec<(usize, usize)>,
+}
+
+impl FieldPart {
+    /// The column of an instance: its piece, and the places of its bytes and bits.
+    fn column(&self, instance: usize, unpacker: &Unpacker) -> Option<(&Plain, usize, usize)> {
+        let number = self.part.pieces.partition_point(|piece| piece.columns.end <= instance);
+        let piece = self.part.pieces.get(number)?;
+        let open = self.pieces.get(number)?.get_or_init(|| {
+            let plain = self.part.unpack(piece, unpacker).ok()?;
+            OpenPiece::of(plain, piece.columns.len()).ok()
+        });
+        let open = open.as_ref()?;
+        let &(at, bits_at) = open.places.get(instance.checked_sub(piece.columns.start)?)?;
+        Some((&open.plain, at, bits_at))
+    }
+}
+
+impl OpenPiece {
+    /// A piece of so many columns.
+    fn of(plain: Plain, columns: usize) -> Result<Self, Corrupt> {
+        let (mut bytes, mut bits_at) = (Bytes::new(&plain.bytes), 0);
+        let mut places = Vec::new();
+        for _ in 0..columns {
+            places.push((bytes.position(), bits_at));
+            Column::parse(&mut bytes, &mut bits_at)?;
+        }
+        Ok(OpenPiece { plain, places })
+    }
 }
 
 /// An instance of the source in a segment.
@@ -467,23 +502,20 @@ impl SideColumns {
         Ok(())
     }
 
-    fn add_part(&mut self, plain: Plain) -> Result<(), Corrupt> {
-        let (mut bytes, mut bits_at) = (Bytes::new(&plain.bytes), 0);
-        let mut places = Vec::with_capacity(self.instances.len());
-        for _ in &self.instances {
-            places.push((bytes.position(), bits_at));
-            Column::parse(&mut bytes, &mut bits_at)?;
+    fn add_part(&mut self, part: Part) -> Result<(), Corrupt> {
+        if part.columns() != self.instances.len() {
+            return Err(Corrupt("a field has not one column for each instance"));
         }
-        self.parts.push(FieldPart { plain, places });
+        let pieces = part.pieces.iter().map(|_| OnceLock::new()).collect();
+        self.parts.push(FieldPart { part, pieces });
         Ok(())
     }
 
-    /// The memory that readings, fields and instances take, to a few bytes for each instance.
+    /// The memory that readings, fields and instances take when all of them were read, to a few bytes
+    /// for each instance.
     #[must_use]
     pub fn size_bytes(&self) -> usize {
-        let part = |part: &FieldPart| {
-            part.plain.bytes.len() + part.plain.bits.len() + size_of_val(&*part.places)
-        };
+        let part = |part: &FieldPart| part.part.size_bytes() + 16 * self.instances.len();
         let instance = |one: &SideInstance| {
             size_of::<SideInstance>() + one.name.len() + size_of_val(&*one.runs)
         };
@@ -542,10 +574,8 @@ impl SideColumns {
         end: usize,
         out: &mut SideValues,
     ) -> bool {
-        let place = self.parts.get(field).and_then(|part| {
-            let &(at, bits_at) = part.places.get(instance)?;
-            Some((&part.plain, at, bits_at))
-        });
+        let part = self.parts.get(field);
+        let place = part.and_then(|part| part.column(instance, &self.unpacker));
         let (Some((plain, at, mut bits_at)), Some(instance)) =
             (place, self.instances.get(instance))
         else {
@@ -631,7 +661,8 @@ mod tests {
             let Ok(mut columns) = SideColumns::read(&plain(head), &[5; 3]) else { return Ok(()) };
             let count = columns.readings.len();
             let mut values = SideValues::default();
-            if columns.add_part(plain(part)).is_ok() {
+            let part = Part::of_one_piece(plain(part), columns.instances());
+            if columns.add_part(part).is_ok() {
                 for instance in 0..columns.instances() {
                     if columns.read_column(instance, 0, usize::MAX, &mut values) {
                         let ends = values.runs().map(|(begun, run)| begun + run.len());

@@ -9,9 +9,10 @@ use sample::{Interner, Kind, Snapshot, SourceDef, State};
 
 use super::column::{ColumnEncoder, Plain};
 use super::gathered::Gathered;
+use super::part::Pieces;
 use super::{
     IS_OK, IS_RESTART, MAGIC, PRELUDE_BYTES, SEGMENT_BLOCKS, SEGMENT_BYTES, SEGMENT_MAGIC,
-    SideFile, VERSION, part, side_path, with_suffix,
+    SideFile, VERSION, side_path, with_suffix,
 };
 use crate::compression::{Compression, Packer};
 use crate::error::Error;
@@ -353,8 +354,8 @@ impl Segment {
         let mut ticks = Plain::default();
         put(&mut ticks.bytes, self.ticks.len() as u64);
         encoder.write_whole(&self.ticks, &mut ticks);
-        out.append(&ticks);
-        out.append(&self.moments(&mut encoder));
+        out.append(Pieces::of(ticks));
+        out.append(Pieces::of(self.moments(&mut encoder)));
         put(&mut out.directory, self.sources.len() as u64);
         for source in &mut self.sources {
             source.write(&mut encoder, &mut out);
@@ -548,17 +549,18 @@ impl SourceColumns {
 
     /// Appends head and parts.
     fn write(&mut self, encoder: &mut ColumnEncoder, out: &mut Parts<'_>) {
-        out.append(&self.head(encoder));
+        out.append(Pieces::of(self.head(encoder)));
         let width = self.is_text.len();
         put(&mut out.directory, width as u64);
         let (mut values, mut runs) = (Vec::new(), Vec::new());
         for field in 0..width {
-            let mut part = Plain::default();
+            let mut part = Pieces::default();
             for cell in self.cells.iter_mut().skip(field).step_by(width) {
                 cell.give(&mut values, &mut runs);
-                encoder.write(&values, &runs, &mut part);
+                encoder.write(&values, &runs, &mut part.open);
+                part.end_column();
             }
-            out.append(&part);
+            out.append(part);
         }
     }
 
@@ -590,8 +592,8 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    fn append(&mut self, plain: &Plain) {
-        part::append(plain, self.packer, &mut self.directory, &mut self.parts);
+    fn append(&mut self, part: Pieces) {
+        part.append(self.packer, &mut self.directory, &mut self.parts);
     }
 }
 
