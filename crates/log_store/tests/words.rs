@@ -141,6 +141,38 @@ fn filter(random: &mut Random) -> Filter {
     filter
 }
 
+/// Calls by which this thread has read; `None` on kernels that do not count them.
+fn read_calls() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/io").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("syscr: ")?.parse().ok())
+}
+
+#[test]
+fn many_small_commits_are_read_by_few_calls() {
+    let mut random = Random::from_seed(16);
+    let folder = tempfile::tempdir().unwrap();
+    let mut commits = Commits::new(folder.path(), 1 << 30);
+    let mut reader = StoreReader::open(folder.path()).unwrap();
+    let Some(begun) = read_calls() else {
+        testkit::skip("calls that read a store", "this kernel does not count them");
+        return;
+    };
+    let own = read_calls().unwrap() - begun;
+    let mut chunks = 0;
+    for round in 1..=5 {
+        commits.add(100, &mut random);
+        let before = read_calls().unwrap();
+        // What was read ahead of the last round's end is not taken for what is there now.
+        while reader.next_chunk().unwrap().is_some() {
+            chunks += 1;
+        }
+        let calls = read_calls().unwrap() - before - own;
+        // The segment begins with one of marks.
+        assert_eq!(chunks, 1 + 100 * round);
+        assert!(calls <= 60, "{calls} calls for 100 commits");
+    }
+}
+
 #[test]
 fn answers_are_the_same_with_and_without() {
     let mut random = Random::from_seed(5);
