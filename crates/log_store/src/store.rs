@@ -19,6 +19,7 @@ pub(crate) mod reader;
 mod retention;
 pub(crate) mod segment;
 mod state;
+mod wanted_count;
 mod word_indexer;
 pub mod words;
 

@@ -66,7 +66,9 @@ impl Commits {
                 let what = random.one_of(&["disk", "Disk_full", "net", "größe 7", "\u{1}\n"]);
                 let text = format!("{what} {}:{commit}, end", random.below(5000));
                 let level = random.one_of(&LogLevel::ALL);
-                body.extend_from_slice(&record(level, &text, first + at, START_NS + commit));
+                // A period may end within a block.
+                let time_ns = START_NS + commit + at / 20;
+                body.extend_from_slice(&record(level, &text, first + at, time_ns));
             }
             self.next[number] += count;
             batch.bytes += body.len();
@@ -106,6 +108,9 @@ fn found(folder: &Path, filter: &Filter) -> (Vec<(ProcessId, u64)>, u64) {
         ControlFlow::Continue(())
     });
     assert!(flow.unwrap().is_continue());
+    let mut counter = StoreReader::open(folder).unwrap();
+    counter.look_up(filter.keys());
+    assert_eq!(counter.count(filter).unwrap(), found.len() as u64, "{filter:?}");
     (found, looked)
 }
 
@@ -139,6 +144,26 @@ fn filter(random: &mut Random) -> Filter {
         filter.from_ns = Some(START_NS + random.below(70));
     }
     filter
+}
+
+/// What tables tell is what reading tells: by level, for periods with ends in the middle of blocks.
+#[test]
+fn counts_of_levels_and_periods_are_those_of_the_records() {
+    let mut random = Random::from_seed(15);
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), 70, &mut random);
+    let mut all = 0;
+    for _ in 0..60 {
+        let from_ns = (random.below(3) > 0).then(|| START_NS + random.below(70));
+        let until_ns = (random.below(3) > 0).then(|| START_NS + random.below(80));
+        let level = (random.below(3) > 0).then(|| random.one_of(&LogLevel::ALL));
+        let process = random.one_of(&["", "program1", "program*"]).to_string();
+        let all_kinds = random.below(5) == 0;
+        let filter = Filter { from_ns, until_ns, level, process, all_kinds, ..<_>::default() };
+        // It compares.
+        all += found(folder.path(), &filter).0.len();
+    }
+    assert!(all > 1000, "{all}");
 }
 
 /// Calls by which this thread has read; `None` on kernels that do not count them.

@@ -24,14 +24,14 @@ use log_protocol::bytes::{u32_at, u64_at};
 /// Reads a store.
 #[derive(Debug)]
 pub struct StoreReader {
-    folder: PathBuf,
-    dictionaries: Dictionaries,
+    pub(super) folder: PathBuf,
+    pub(super) dictionaries: Dictionaries,
     /// The segment that is read, and its number.
     current: Option<(u64, Segment)>,
     /// The segment that comes next.
     next: u64,
     /// What blocks must have that are read.
-    wanted: WantedKeys,
+    pub(super) wanted: WantedKeys,
     /// Segments whose blocks are read in the order of time.
     opened: OpenedSegments,
     /// What was damaged: file, first byte, byte after the last.
@@ -41,10 +41,10 @@ pub struct StoreReader {
 /// A block that may hold records that are wanted.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
-    segment: u64,
-    at: u64,
-    chunk: Arc<Chunk>,
-    block: usize,
+    pub(super) segment: u64,
+    pub(super) at: u64,
+    pub(super) chunk: Arc<Chunk>,
+    pub(super) block: usize,
 }
 
 impl Candidate {

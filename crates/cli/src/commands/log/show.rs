@@ -231,7 +231,11 @@ pub(crate) fn query(arguments: &QueryArguments) -> anyhow::Result<ExitCode> {
     } else {
         anyhow::ensure!(arguments.token_file.is_none(), "--token-file is for engines: loki=URL");
         let mut reader = filters::open_store(store, &wanted)?;
-        let _ = reader.visit_all(&|chunk, block| wanted.wants_block(chunk, block), &mut visit)?;
+        let wants = |chunk: &Chunk, block: &log_store::BlockIndex| wanted.wants_block(chunk, block);
+        match arguments.count {
+            true => count = reader.count(&wanted)?,
+            false => drop(reader.visit_all(&wants, &mut visit)?),
+        }
         complain(&reader);
     }
     if arguments.count {
