@@ -14,12 +14,11 @@ pub(crate) mod dictionaries;
 mod newest;
 mod open_segment;
 pub(crate) mod open_words;
-mod opened;
+pub(crate) mod opened;
 pub(crate) mod reader;
 mod retention;
 pub(crate) mod segment;
 mod state;
-mod wanted_count;
 mod word_indexer;
 pub mod words;
 

@@ -1,5 +1,5 @@
-//! How many records a filter wants: what the tables of a chunk tell is not read, and the blocks that are
-//! left are shared out among the CPUs, since a number has no order.
+//! The records that a filter wants, and how many they are.  To count them, what the tables of a chunk tell
+//! is not read, and the blocks that are left are shared out among the CPUs, since a number has no order.
 //!
 //! Cost: head and tables of each chunk, then what the blocks need.  A period alone, with or without a
 //! level, needs the blocks at its two ends.
@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::query::Filter;
-use crate::store::dictionaries::Dictionaries;
+use crate::store::dictionaries::{Dictionaries, Visit};
 use crate::store::opened::OpenedSegments;
 use crate::store::reader::{Candidate, OpenBlock, StoreReader};
 use crate::store::segment;
@@ -44,6 +44,19 @@ struct Found {
 }
 
 impl StoreReader {
+    /// Visits the records of every block that is committed by now and may have what a filter wants, in the
+    /// order of their times.
+    ///
+    /// # Errors
+    /// If a segment cannot be read.
+    pub fn visit_wanted(
+        &mut self,
+        filter: &Filter,
+        visit: &mut Visit<'_>,
+    ) -> io::Result<ControlFlow<()>> {
+        self.visit_all(&|chunk, block| filter.wants_block(chunk, block), visit)
+    }
+
     /// How many records that are committed by now a filter wants.  Blocks of which the tables tell are not
     /// read, so damage in them is not seen.
     ///
