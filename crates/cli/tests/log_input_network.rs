@@ -10,6 +10,7 @@ use std::time::Duration;
 use connection::{ClientTls, SocketStream, connect_tcp, resolve};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use testkit::{Authority, Running, wait_until};
 
@@ -351,4 +352,39 @@ fn inputs_that_are_not_safe_are_refused() {
     assert_eq!(ask(&mut stream, &head, &request(&json!([text_record("by a socket")]))).0, 200);
     end(proxy);
     assert!(!here.join("otlp").exists());
+}
+
+/// Clients that only hold places keep nobody out: the one that has sent nothing for the longest time goes,
+/// which is told.
+#[test]
+fn idle_connections_keep_nobody_out() {
+    const PLACES: usize = 512;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.maximum.is_some_and(|most| most < 4096) {
+        testkit::skip("idle connections", "this user may not open 4096 files");
+        return;
+    }
+    let current = limit.current.map(|current| current.max(4096));
+    setrlimit(Resource::Nofile, Rlimit { current, ..limit }).unwrap();
+    let folder = folder();
+    let here = folder.path();
+    let central = start(here, "central --store store --listen ./socket");
+    let port = port();
+    let proxy = start_input(here, port, &format!("-i syslog:tcp:127.0.0.1:{port}"));
+    let connect = || TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let mut places: Vec<TcpStream> = (0..PLACES).map(|_| connect()).collect();
+    let mut further = connect();
+    further.write_all(b"<13>further\n").unwrap();
+    wait_until("it is heard, and what it took is told", || {
+        let all = messages(here, "syslog");
+        all.iter().any(|text| text == "further") && all.iter().any(|text| text.contains("closed"))
+    });
+    let is_closed = |place: &mut TcpStream| {
+        place.set_nonblocking(true).unwrap();
+        place.read(&mut [0]).is_ok_and(|bytes| bytes == 0)
+    };
+    let closed = places.iter_mut().map(is_closed).filter(|is_closed| *is_closed).count();
+    assert_eq!(closed, 1);
+    end(proxy);
+    end(central);
 }

@@ -18,6 +18,7 @@ mod own;
 pub mod query;
 pub mod remote;
 mod store;
+mod wanted_count;
 
 pub use own::OwnLog;
 pub use store::words;

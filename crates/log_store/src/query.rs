@@ -81,6 +81,35 @@ impl Filter {
             && !self.all_kinds
     }
 
+    /// By the number of their level, what an index counts as logged records of the wanted level and above;
+    /// `None` if it counts others too, which only reading tells apart.
+    pub(crate) fn counted<Count: Copy + Into<u64>>(
+        &self,
+        levels: &[Count; 16],
+    ) -> Option<[u64; 16]> {
+        let mut found = [0; 16];
+        let mut sum = 0;
+        // The levels that have names.
+        for number in LogLevel::ALL.into_iter().map(|level| usize::from(level.number())) {
+            let count: u64 = levels[number].into();
+            sum += count;
+            if self.level.is_none_or(|level| usize::from(level.number()) <= number) {
+                found[number] = count;
+            }
+        }
+        // The last one counts records that others count too.
+        let all: u64 = levels[..15].iter().map(|count| (*count).into()).sum();
+        (sum == all).then_some(found)
+    }
+
+    /// How many records of a block are wanted, if its index tells.
+    pub(crate) fn counted_of(&self, chunk: &Chunk, block: &BlockIndex) -> Option<u64> {
+        let is_within = self.from_ns.is_none_or(|from| block.first_ns >= from)
+            && self.until_ns.is_none_or(|until| block.last_ns < until);
+        let is_told = is_within && self.is_of_levels_of(chunk);
+        is_told.then(|| self.counted(&block.levels))?.map(|counts| counts.iter().sum())
+    }
+
     /// Whether a block may hold records that are wanted.
     #[must_use]
     pub fn wants_block(&self, chunk: &Chunk, block: &BlockIndex) -> bool {

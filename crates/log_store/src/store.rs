@@ -14,7 +14,7 @@ pub(crate) mod dictionaries;
 mod newest;
 mod open_segment;
 pub(crate) mod open_words;
-mod opened;
+pub(crate) mod opened;
 pub(crate) mod reader;
 mod retention;
 pub(crate) mod segment;

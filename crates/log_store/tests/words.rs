@@ -66,7 +66,9 @@ impl Commits {
                 let what = random.one_of(&["disk", "Disk_full", "net", "größe 7", "\u{1}\n"]);
                 let text = format!("{what} {}:{commit}, end", random.below(5000));
                 let level = random.one_of(&LogLevel::ALL);
-                body.extend_from_slice(&record(level, &text, first + at, START_NS + commit));
+                // A period may end within a block.
+                let time_ns = START_NS + commit + at / 20;
+                body.extend_from_slice(&record(level, &text, first + at, time_ns));
             }
             self.next[number] += count;
             batch.bytes += body.len();
@@ -106,6 +108,9 @@ fn found(folder: &Path, filter: &Filter) -> (Vec<(ProcessId, u64)>, u64) {
         ControlFlow::Continue(())
     });
     assert!(flow.unwrap().is_continue());
+    let mut counter = StoreReader::open(folder).unwrap();
+    counter.look_up(filter.keys());
+    assert_eq!(counter.count(filter).unwrap(), found.len() as u64, "{filter:?}");
     (found, looked)
 }
 
@@ -139,6 +144,58 @@ fn filter(random: &mut Random) -> Filter {
         filter.from_ns = Some(START_NS + random.below(70));
     }
     filter
+}
+
+/// What tables tell is what reading tells: by level, for periods with ends in the middle of blocks.
+#[test]
+fn counts_of_levels_and_periods_are_those_of_the_records() {
+    let mut random = Random::from_seed(15);
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), 70, &mut random);
+    let mut all = 0;
+    for _ in 0..60 {
+        let from_ns = (random.below(3) > 0).then(|| START_NS + random.below(70));
+        let until_ns = (random.below(3) > 0).then(|| START_NS + random.below(80));
+        let level = (random.below(3) > 0).then(|| random.one_of(&LogLevel::ALL));
+        let process = random.one_of(&["", "program1", "program*"]).to_string();
+        let all_kinds = random.below(5) == 0;
+        let filter = Filter { from_ns, until_ns, level, process, all_kinds, ..<_>::default() };
+        // It compares.
+        all += found(folder.path(), &filter).0.len();
+    }
+    assert!(all > 1000, "{all}");
+}
+
+/// Calls by which this thread has read; `None` on kernels that do not count them.
+fn read_calls() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/io").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("syscr: ")?.parse().ok())
+}
+
+#[test]
+fn many_small_commits_are_read_by_few_calls() {
+    let mut random = Random::from_seed(16);
+    let folder = tempfile::tempdir().unwrap();
+    let mut commits = Commits::new(folder.path(), 1 << 30);
+    let mut reader = StoreReader::open(folder.path()).unwrap();
+    let Some(begun) = read_calls() else {
+        testkit::skip("calls that read a store", "this kernel does not count them");
+        return;
+    };
+    let own = read_calls().unwrap() - begun;
+    let mut chunks = 0;
+    for round in 1..=5 {
+        commits.add(100, &mut random);
+        let before = read_calls().unwrap();
+        // What was read ahead of the last round's end is not taken for what is there now.
+        while reader.next_chunk().unwrap().is_some() {
+            chunks += 1;
+        }
+        let calls = read_calls().unwrap() - before - own;
+        // The segment begins with one of marks.
+        assert_eq!(chunks, 1 + 100 * round);
+        assert!(calls <= 60, "{calls} calls for 100 commits");
+    }
 }
 
 #[test]
@@ -194,9 +251,11 @@ fn answers_are_the_same_with_and_without() {
     for (filter, (wanted, _)) in filters.iter().zip(&without) {
         assert_eq!(&found(store, filter).0, wanted, "{filter:?}");
     }
-    // A segment that goes takes its file with it.
+    // A segment that goes takes its file with it, and what a kill left of making it.
     std::fs::remove_file(&segments[0]).unwrap();
+    std::fs::write(segments[0].with_extension("words.new"), "begun").unwrap();
     WordIndexer::new(store).go_on(&|| false).unwrap();
+    assert!(files(store, "new").is_empty());
     assert_eq!(files(store, "words").len(), files(store, "logs").len() - 1);
     assert_eq!(WordIndexer::new(store).go_on(&|| true).unwrap(), 0);
 }

@@ -1,13 +1,15 @@
 //! Syslog by TCP (RFC 6587) and TLS (RFC 5425): frames of counted octets, or lines.
 //!
 //! One thread reads all connections.  A handshake of TLS takes as long as its client does, so each has a
-//! thread of its own until it is ended.  What a connection held is lost with it.
+//! thread of its own until it is ended.  What a connection held is lost with it.  If all places are taken,
+//! a further client gets that of the connection that has sent nothing for the longest time, so that
+//! clients who only hold places keep nobody out; who is closed so connects again when it has something.
 
 use std::io::{self, Read as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd as _;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use connection::{Address, AddressRules, Quota, ServerTls, SocketStream, Wait};
 use logring::LogLevel;
@@ -19,8 +21,10 @@ use super::output::InputRecords;
 use super::syslog::write;
 use super::{InputFrame, PATIENCE};
 
-/// Connections at once; further ones wait in the listener's queue.
+/// Connections at once; further ones take places of idle ones, or wait in the listener's queue.
 const CONNECTIONS_MAX: usize = 512;
+/// How long a connection has sent nothing at least before another may have its place.
+const IDLE_MIN: Duration = Duration::from_secs(1);
 /// Handshakes at once; further clients wait in the listener's queue.
 const HANDSHAKES_MAX: usize = 32;
 /// How long a client may take for its handshake.
@@ -62,6 +66,8 @@ struct Peer {
     frames: InputFrames,
     /// Something may be there that the socket does not show.
     has_more: bool,
+    /// When it last sent something, or was taken.
+    heard: Instant,
 }
 
 impl Peer {
@@ -69,7 +75,8 @@ impl Peer {
     fn new(stream: SocketStream) -> io::Result<Self> {
         let mut stream = stream.polling()?;
         stream.set_wait(Wait::Never);
-        Ok(Peer { stream, frames: InputFrames::counted_or_lines(), has_more: true })
+        let (frames, heard) = (InputFrames::counted_or_lines(), log_protocol::clock::now());
+        Ok(Peer { stream, frames, has_more: true, heard })
     }
 
     /// Takes what there is; gives whether the connection goes on.
@@ -77,7 +84,10 @@ impl Peer {
         let each = |frame: InputFrame<'_>| write(records, &frame);
         for _ in 0..ROUND {
             match self.stream.read(bytes) {
-                Ok(length @ 1..) => self.frames.take(&bytes[..length], each),
+                Ok(length @ 1..) => {
+                    self.heard = log_protocol::clock::now();
+                    self.frames.take(&bytes[..length], each);
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.has_more = false;
                     return true;
@@ -100,14 +110,14 @@ struct Greeting {
     places: Quota,
     sender: Sender<io::Result<SocketStream>>,
     receiver: Receiver<io::Result<SocketStream>>,
-    failures: Failures,
+    failures: Ended,
 }
 
 impl Greeting {
     fn new(tls: ServerTls) -> Self {
         let (sender, receiver) = channel();
         let places = Quota::new(HANDSHAKES_MAX);
-        Greeting { tls, places, sender, receiver, failures: Failures::default() }
+        Greeting { tls, places, sender, receiver, failures: Ended::new("refused") }
     }
 
     fn has_room(&self) -> bool {
@@ -128,18 +138,22 @@ impl Greeting {
     }
 }
 
-/// Handshakes that failed, told once a second at the most: anybody can make them fail.
-#[derive(Default)]
-struct Failures {
+/// Connections that this input has ended itself, told once a second at the most: anybody can make it do so.
+struct Ended {
+    how: &'static str,
     count: u64,
     last: String,
-    told: Option<std::time::Instant>,
+    told: Option<Instant>,
 }
 
-impl Failures {
-    fn note(&mut self, error: &io::Error) {
+impl Ended {
+    fn new(how: &'static str) -> Self {
+        Ended { how, count: 0, last: String::new(), told: None }
+    }
+
+    fn note(&mut self, why: String) {
         self.count += 1;
-        self.last = error.to_string();
+        self.last = why;
     }
 
     fn tell(&mut self, records: InputRecords) {
@@ -147,10 +161,18 @@ impl Failures {
         if self.count == 0 || self.told.is_some_and(|told| now - told < Duration::from_secs(1)) {
             return;
         }
-        let text = format!("{} connections were refused, the last: {}", self.count, self.last);
+        let text = format!("{} connections were {}, the last: {}", self.count, self.how, self.last);
         records.write_own(LogLevel::Warning, &text);
         (self.count, self.told) = (0, Some(now));
     }
+}
+
+/// The connection that has sent nothing for the longest time, and that time, if it is long enough.
+fn longest_idle(peers: &[Peer]) -> Option<(usize, Duration)> {
+    let idle = peers.iter().enumerate().filter(|(_, peer)| !peer.has_more);
+    let (at, peer) = idle.min_by_key(|(_, peer)| peer.heard)?;
+    let time = log_protocol::clock::now() - peer.heard;
+    (time >= IDLE_MIN).then_some((at, time))
 }
 
 impl Streams {
@@ -158,10 +180,11 @@ impl Streams {
     pub(super) fn run(self, place: &InputPlace) -> io::Result<()> {
         let mut greeting = self.tls.map(Greeting::new);
         let mut peers: Vec<Peer> = Vec::new();
+        let mut closed = Ended::new("closed, since all places were taken");
         let mut bytes = vec![0; 64 << 10];
         while !place.is_ending() {
-            let has_room =
-                peers.len() < CONNECTIONS_MAX && greeting.as_ref().is_none_or(Greeting::has_room);
+            let has_place = peers.len() < CONNECTIONS_MAX || longest_idle(&peers).is_some();
+            let has_room = has_place && greeting.as_ref().is_none_or(Greeting::has_room);
             let mut files: Vec<_> = peers.iter().map(|peer| peer.stream.as_fd()).collect();
             if has_room {
                 files.push(self.listener.as_fd());
@@ -180,13 +203,17 @@ impl Streams {
                 !(ready[at - 1] || peer.has_more) || peer.take(place.records, &mut bytes)
             });
             if has_room && ready[at] {
+                if peers.len() >= CONNECTIONS_MAX {
+                    close_longest_idle(&mut peers, &mut closed, place.records);
+                }
                 accept(&self.listener, greeting.as_ref(), &mut peers);
             }
+            closed.tell(place.records);
             if let Some(greeting) = &mut greeting {
                 for greeted in greeting.receiver.try_iter() {
                     match greeted.and_then(Peer::new) {
                         Ok(peer) => peers.push(peer),
-                        Err(error) => greeting.failures.note(&error),
+                        Err(error) => greeting.failures.note(error.to_string()),
                     }
                 }
                 greeting.failures.tell(place.records);
@@ -202,6 +229,14 @@ impl Streams {
         }
         Ok(())
     }
+}
+
+/// Ends the connection that has sent nothing for the longest time; what it began to send is taken.
+fn close_longest_idle(peers: &mut Vec<Peer>, closed: &mut Ended, records: InputRecords) {
+    let Some((at, time)) = longest_idle(peers) else { return };
+    let mut peer = peers.swap_remove(at);
+    peer.frames.finish(|frame| write(records, &frame));
+    closed.note(format!("it had sent nothing for {:.1} s", time.as_secs_f64()));
 }
 
 /// Takes a connection.

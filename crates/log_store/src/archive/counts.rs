@@ -1,7 +1,5 @@
 //! How many records of each level the steps of a period have.
 
-use logring::LogLevel;
-
 use super::index::Span;
 use super::{LogArchive, LogArchiveError, LogLosses, LogSearch, LooksForEnd};
 use crate::query::Filter;
@@ -46,28 +44,6 @@ pub struct LogCounts {
     pub losses: LogLosses,
 }
 
-/// The numbers of levels that have names.
-fn named() -> impl Iterator<Item = usize> {
-    LogLevel::ALL.into_iter().map(|level| usize::from(level.number()))
-}
-
-/// What an index counts as logged records of a level and above; `None` if it counts others too, which
-/// only reading tells apart.
-fn counted<Count: Copy + Into<u64>>(levels: &[Count; 16], filter: &Filter) -> Option<[u64; 16]> {
-    let mut found = [0; 16];
-    let mut sum = 0;
-    for number in named() {
-        let count: u64 = levels[number].into();
-        sum += count;
-        if filter.level.is_none_or(|level| usize::from(level.number()) <= number) {
-            found[number] = count;
-        }
-    }
-    // The last one counts records that others count too.
-    let all: u64 = levels[..15].iter().map(|count| (*count).into()).sum();
-    (sum == all).then_some(found)
-}
-
 fn add(step: &mut [u64; 16], counts: [u64; 16]) {
     step.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
 }
@@ -93,7 +69,7 @@ impl LogArchive {
         for part in &parts {
             let within = part.part.span().and_then(|span| steps.of_all(span));
             if let (Some(step), true) = (within, search.words.is_empty() && filter.is_of_levels())
-                && let Some(counts) = counted(&part.part.levels, filter)
+                && let Some(counts) = filter.counted(&part.part.levels)
             {
                 add(&mut found[step], counts);
                 continue;
@@ -106,7 +82,7 @@ impl LogArchive {
                     }
                     if let (Some(step), true) =
                         (steps.of_all((block.first_ns, block.last_ns)), is_counted)
-                        && let Some(counts) = counted(&block.levels, filter)
+                        && let Some(counts) = filter.counted(&block.levels)
                     {
                         add(&mut found[step], counts);
                         continue;

@@ -19,7 +19,7 @@ const OPEN_MAX: usize = 16;
 
 /// The segments that were asked for last.
 #[derive(Debug)]
-pub(super) struct OpenedSegments {
+pub(crate) struct OpenedSegments {
     folder: PathBuf,
     /// The last one was asked for last.
     segments: Vec<OpenedSegment>,
@@ -41,7 +41,7 @@ enum SegmentKnowledge {
 }
 
 impl OpenedSegments {
-    pub(super) fn new(folder: &Path) -> Self {
+    pub(crate) fn new(folder: &Path) -> Self {
         OpenedSegments { folder: folder.to_owned(), segments: Vec::new() }
     }
 
@@ -67,13 +67,13 @@ impl OpenedSegments {
     }
 
     /// A segment; `None` if it is not there any more.
-    pub(super) fn segment(&mut self, number: u64) -> io::Result<Option<&Segment>> {
+    pub(crate) fn segment(&mut self, number: u64) -> io::Result<Option<&Segment>> {
         Ok(self.open(number)?.map(|opened| &opened.segment))
     }
 
     /// Whether a block of a chunk, which begins there, may have what is wanted; also true if that is not
     /// known.
-    pub(super) fn may_have(
+    pub(crate) fn may_have(
         &mut self,
         number: u64,
         (at, chunk, block): (u64, &Arc<Chunk>, usize),
@@ -95,7 +95,7 @@ impl OpenedSegments {
     }
 
     /// Takes the raw bytes of a block back, for the next.
-    pub(super) fn give_back(&self, raw: Vec<u8>) {
+    pub(crate) fn give_back(&self, raw: Vec<u8>) {
         if let Some(opened) = self.segments.last() {
             opened.segment.give_back(raw);
         }

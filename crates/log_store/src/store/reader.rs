@@ -24,14 +24,14 @@ use log_protocol::bytes::{u32_at, u64_at};
 /// Reads a store.
 #[derive(Debug)]
 pub struct StoreReader {
-    folder: PathBuf,
-    dictionaries: Dictionaries,
+    pub(crate) folder: PathBuf,
+    pub(crate) dictionaries: Dictionaries,
     /// The segment that is read, and its number.
     current: Option<(u64, Segment)>,
     /// The segment that comes next.
     next: u64,
     /// What blocks must have that are read.
-    wanted: WantedKeys,
+    pub(crate) wanted: WantedKeys,
     /// Segments whose blocks are read in the order of time.
     opened: OpenedSegments,
     /// What was damaged: file, first byte, byte after the last.
@@ -40,11 +40,11 @@ pub struct StoreReader {
 
 /// A block that may hold records that are wanted.
 #[derive(Debug, Clone)]
-pub(super) struct Candidate {
-    segment: u64,
-    at: u64,
-    chunk: Arc<Chunk>,
-    block: usize,
+pub(crate) struct Candidate {
+    pub(crate) segment: u64,
+    pub(crate) at: u64,
+    pub(crate) chunk: Arc<Chunk>,
+    pub(crate) block: usize,
 }
 
 impl Candidate {
@@ -254,7 +254,7 @@ impl StoreReader {
     }
 
     /// The blocks that are committed by now and that the index lets through.
-    pub(super) fn candidates(
+    pub(crate) fn candidates(
         &mut self,
         wanted: &dyn Fn(&Chunk, &BlockIndex) -> bool,
     ) -> io::Result<Vec<Candidate>> {

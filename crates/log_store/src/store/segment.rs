@@ -25,6 +25,8 @@ pub(crate) const NAMES: SegmentNames =
     SegmentNames { prefix: "", suffix: ".logs", is_hexadecimal: true };
 /// Bytes that are searched at once for the next chunk.
 const SEARCH_BYTES: usize = 1 << 20;
+/// Bytes that are read at once where a chunk begins: heads and tables of nearly all, and many small ones.
+const AHEAD_BYTES: usize = 16 << 10;
 /// Buffers of blocks that were read, kept for the next; and the longest that is kept, which is more than
 /// nearly all blocks have.
 const SPARE_MAX: usize = 4;
@@ -48,8 +50,47 @@ pub(crate) struct Segment {
     version: u32,
     /// Where the next piece begins.
     pub(crate) at: u64,
-    table: Vec<u8>,
+    /// Bytes that the file has, when it was last looked at.
+    length: u64,
+    ahead: ReadAhead,
     buffers: RefCell<BlockBuffers>,
+}
+
+/// Bytes of a segment from a place on, so that small chunks do not take a system call each.
+#[derive(Debug, Default)]
+struct ReadAhead {
+    at: u64,
+    bytes: Vec<u8>,
+}
+
+impl ReadAhead {
+    /// Reads so many bytes from a place on, or fewer at the end of the file.
+    fn read(&mut self, file: &File, at: u64, bytes: usize) -> io::Result<()> {
+        self.bytes.resize(bytes, 0);
+        let read = read_at_most(file, &mut self.bytes, at);
+        self.at = at;
+        self.bytes.truncate(*read.as_ref().unwrap_or(&0));
+        read.map(drop)
+    }
+
+    /// What is there from a place on.
+    fn from(&self, at: u64) -> &[u8] {
+        let skip = at.checked_sub(self.at).and_then(|skip| usize::try_from(skip).ok());
+        skip.and_then(|skip| self.bytes.get(skip..)).unwrap_or_default()
+    }
+
+    /// The bytes of head and tables of the chunk that begins at a place, and of all of it.
+    fn lengths(&self, at: u64) -> Option<(usize, u64)> {
+        let head = self.from(at);
+        Some((CHUNK_HEAD_BYTES + Chunk::table_bytes(head)?, Chunk::total_of(head)))
+    }
+
+    /// The chunk that begins at a place, if its head and tables are there and sound.
+    fn chunk(&self, at: u64) -> Option<Chunk> {
+        let (bytes, total) = self.lengths(at)?;
+        let (head, table) = self.from(at).get(..bytes)?.split_at(CHUNK_HEAD_BYTES);
+        if total < bytes as u64 { None } else { Chunk::decode(head, table) }
+    }
 }
 
 /// What blocks are read with: what one has needed serves the next, so that a search does not get its
@@ -84,8 +125,8 @@ impl Segment {
         }
         match decoded {
             Ok(head) => {
-                let (table, buffers) = (Vec::new(), RefCell::default());
-                Ok(Some(Segment { file, head, version, at, table, buffers }))
+                let (length, ahead, buffers) = (0, ReadAhead::default(), RefCell::default());
+                Ok(Some(Segment { file, head, version, at, length, ahead, buffers }))
             }
             Err(HeadError::Version(version)) => Err(io::Error::new(
                 io::ErrorKind::Unsupported,
@@ -106,13 +147,16 @@ impl Segment {
     /// gives `None` too, unless `is_closed`: then nothing more is written, and it is damage.
     pub(crate) fn next(&mut self, is_closed: bool) -> io::Result<Option<Piece>> {
         let start = self.at;
-        let length = self.file.metadata()?.len();
-        if start >= length {
+        if !self.reaches(start, 1)? {
             return Ok(None);
         }
-        if let Some(chunk) = self.chunk_at(start, length)? {
+        if let Some(chunk) = self.chunk_from(start)? {
             self.at = start + chunk.total_bytes;
             return Ok(Some(Piece::Chunk(start, Box::new(chunk))));
+        }
+        let length = self.look_at_length()?;
+        if start >= length {
+            return Ok(None);
         }
         // What is behind decides whether this is damage or the end that is being written.
         let found = self.search(start + 1, length)?;
@@ -123,26 +167,36 @@ impl Segment {
         Ok(Some(Piece::Damage(start, self.at)))
     }
 
-    /// The chunk that begins at a place, if it is sound.
-    pub(crate) fn chunk_from(&mut self, at: u64) -> io::Result<Option<Chunk>> {
-        let length = self.file.metadata()?.len();
-        self.chunk_at(at, length)
+    fn look_at_length(&mut self) -> io::Result<u64> {
+        self.length = self.file.metadata()?.len();
+        Ok(self.length)
     }
 
-    fn chunk_at(&mut self, at: u64, length: u64) -> io::Result<Option<Chunk>> {
-        let mut head = [0; CHUNK_HEAD_BYTES];
-        if read_at_most(&self.file, &mut head, at)? < head.len() {
-            return Ok(None);
+    /// Whether the file has so many bytes from a place on; it is looked at only if it had fewer before.
+    fn reaches(&mut self, at: u64, bytes: u64) -> io::Result<bool> {
+        let Some(end) = at.checked_add(bytes) else { return Ok(false) };
+        Ok(end <= self.length || end <= self.look_at_length()?)
+    }
+
+    /// The chunk that begins at a place, if it is sound.
+    pub(crate) fn chunk_from(&mut self, at: u64) -> io::Result<Option<Chunk>> {
+        let mut chunk = self.ahead.chunk(at);
+        if chunk.is_none() {
+            // What is there may have been written since it was read ahead.
+            self.ahead.read(&self.file, at, AHEAD_BYTES)?;
+            let Some((bytes, total)) = self.ahead.lengths(at) else { return Ok(None) };
+            if total < bytes as u64 || !self.reaches(at, total)? {
+                return Ok(None);
+            }
+            if bytes > AHEAD_BYTES {
+                self.ahead.read(&self.file, at, bytes)?;
+            }
+            chunk = self.ahead.chunk(at);
         }
-        let Some(bytes) = Chunk::table_bytes(&head) else { return Ok(None) };
-        let total = Chunk::total_of(&head);
-        let whole = (head.len() + bytes) as u64;
-        if total < whole || at.checked_add(total).is_none_or(|end| end > length) {
-            return Ok(None);
+        match chunk {
+            Some(chunk) if self.reaches(at, chunk.total_bytes)? => Ok(Some(chunk)),
+            _ => Ok(None),
         }
-        self.table.resize(bytes, 0);
-        self.file.read_exact_at(&mut self.table, at + head.len() as u64)?;
-        Ok(Chunk::decode(&head, &self.table))
     }
 
     /// The next place at or after `from` where a sound chunk begins.
@@ -156,7 +210,7 @@ impl Segment {
                 .map(|(at, _)| from + at as u64)
                 .collect();
             for place in places {
-                if self.chunk_at(place, length)?.is_some() {
+                if self.chunk_from(place)?.is_some() {
                     return Ok(Some(place));
                 }
             }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use log_format::{LogRecord, RecordOrigin, write_message};
 use logring::abi::kind;
 use logring::{ArgumentType, LogValue};
-use segments::SegmentHead;
+use segments::{SegmentHead, SegmentNames};
 
 use crate::store::Chunk;
 use crate::store::dictionaries::{Dictionaries, Item};
@@ -23,6 +23,10 @@ use crate::store::segment::{self, Piece, Segment};
 use crate::store::words::{
     BlockPlace, BlockWords, ENTRY_BYTES, HEAD_BYTES, MAGIC, NAMES, SegmentWords, head_of,
 };
+
+/// How the file of a closed segment is named while it is made.
+const NEW_NAMES: SegmentNames =
+    SegmentNames { prefix: "", suffix: ".words.new", is_hexadecimal: true };
 
 /// What is used again for each block.
 #[derive(Default)]
@@ -74,7 +78,7 @@ fn make(folder: &Path, number: u64, has_ended: &dyn Fn() -> bool) -> io::Result<
             return Ok(false);
         }
     }
-    let new = folder.join(format!("{number:016x}.words.new"));
+    let new = NEW_NAMES.path(folder, number);
     let (mut out, mut table) = (BufWriter::new(File::create(&new)?), Vec::new());
     let blocks: usize = chunks.iter().map(|(_, chunk)| chunk.blocks.len()).sum();
     let table_bytes = blocks * ENTRY_BYTES;
@@ -253,6 +257,10 @@ impl WordIndexer {
             if segments.last() != Some(&number) {
                 std::fs::remove_file(open_words::NAMES.path(folder, number))?;
             }
+        }
+        // Of those that were being made when the server was killed.
+        for number in NEW_NAMES.list(folder)? {
+            std::fs::remove_file(NEW_NAMES.path(folder, number))?;
         }
         self.done = segments;
         Ok(made)

@@ -231,7 +231,10 @@ pub(crate) fn query(arguments: &QueryArguments) -> anyhow::Result<ExitCode> {
     } else {
         anyhow::ensure!(arguments.token_file.is_none(), "--token-file is for engines: loki=URL");
         let mut reader = filters::open_store(store, &wanted)?;
-        let _ = reader.visit_all(&|chunk, block| wanted.wants_block(chunk, block), &mut visit)?;
+        match arguments.count {
+            true => count = reader.count(&wanted)?,
+            false => drop(reader.visit_wanted(&wanted, &mut visit)?),
+        }
         complain(&reader);
     }
     if arguments.count {
@@ -250,9 +253,7 @@ pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     let file = file.with_context(|| format!("cannot write {}", path.display()))?;
     let wanted = filter.clone();
     let mut printer = Printer::new(arguments.format.format(false), filter, file);
-    let _ = reader.visit_all(&|chunk, block| wanted.wants_block(chunk, block), &mut |item| {
-        printer.show(item)
-    })?;
+    let _ = reader.visit_wanted(&wanted, &mut |item| printer.show(item))?;
     complain(&reader);
     let shown = printer.finish().with_context(|| format!("cannot write {}", path.display()))?;
     Ok(found(shown))
