@@ -66,6 +66,45 @@ fn a_signal_ends_the_trace_or_does_nothing_as_asked() {
 }
 
 #[test]
+fn a_tracer_apart_leaves_the_command_the_child_of_its_caller() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("lines");
+    // The shell's parent; the group and the session of its tracer and of itself.
+    let script = "echo $PPID; t=$(sed -n 's/^TracerPid:\\t//p' /proc/$$/status); \
+                  cut -d' ' -f5,6 /proc/$$/stat /proc/$t/stat; exit 7";
+    for (option, is_own_group, is_own_session) in [
+        ("-D", false, false),
+        ("--daemonize", false, false),
+        ("-DD", true, false),
+        ("--daemonize=pgroup", true, false),
+        ("-DDD", true, true),
+        ("--daemonize=session", true, true),
+    ] {
+        // It has ended when nobody has its output open.
+        let output = trace(&[option, "-o"]).arg(&file).args(["sh", "-c", script]).output().unwrap();
+        let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+        let numbers: Vec<&str> = shown.split_whitespace().collect();
+        let [parent, group, session, of_tracer @ ..] = numbers.as_slice() else {
+            panic!("{option}: {output:?}")
+        };
+        assert_eq!(*parent, std::process::id().to_string(), "{option}");
+        assert_eq!(of_tracer[0] != *group, is_own_group, "{option}: {shown}");
+        assert_eq!(of_tracer[1] != *session, is_own_session, "{option}: {shown}");
+        assert_eq!(output.status.code(), Some(7), "{option}");
+        let lines = std::fs::read_to_string(&file).unwrap();
+        assert!(lines.starts_with("execve("), "{option}: {lines}");
+        assert!(lines.ends_with("+++ exited with 7 +++\n"), "{option}: {lines}");
+    }
+    let counted = output(&["-D", "-c", "-q", "true"]);
+    assert!(counted.status.success(), "{counted:?}");
+    assert!(String::from_utf8_lossy(&counted.stderr).contains("execve"), "{counted:?}");
+    let refused = output(&["-D", "-o", "|cat", "true"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("-D excludes"));
+    let unfound = output(&["-D", "/nowhere"]);
+    assert!(!unfound.status.success());
+}
+
+#[test]
 fn signal_calls_include_the_return_from_a_handler() {
     let output = output(&["-e", "trace=%signal", "sh", "-c", "trap : USR1; kill -USR1 $$; :"]);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -25,6 +25,7 @@ fn main() -> Result<(), Error> {
         user: None,
         closed: [false; 3],
         handed_over: [false; 2],
+        tracer: None,
     };
     let mut engine = KernelEngine::start(&command, &KernelSettings::new(FollowScope::Tree))?;
     engine.measure(true)?;

@@ -32,6 +32,7 @@ fn main() -> Result<(), Error> {
         user: None,
         closed: [false; 3],
         handed_over: [false; 2],
+        tracer: None,
     };
     let mut engine = match names {
         Some(names) => {

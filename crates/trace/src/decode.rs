@@ -12,6 +12,7 @@
 
 pub(crate) mod address;
 mod capture;
+mod constant;
 mod context;
 pub(crate) mod control;
 pub(crate) mod credentials;
@@ -37,6 +38,7 @@ pub(crate) mod vectors;
 
 pub use capture::{Capture, CaptureCount, CapturePhase, CapturedData};
 pub(crate) use capture::{Reads, reads};
+pub use constant::ConstantStyle;
 pub(crate) use context::{DecodeContext, DescriptorLookup, Outcome, SavedWords};
 pub(crate) use kind::{ArgumentKind, Named, Write};
 pub(crate) use readout::{Readout, StructBytes};
@@ -74,6 +76,8 @@ pub struct ValueStyle {
     pub descriptors: u8,
     /// Numbers of processes are followed by their names (`-Y`).
     pub commands: bool,
+    /// How numbers that have names are written (`-X`).
+    pub constants: ConstantStyle,
     /// Seconds east of Greenwich, for dates.
     pub zone_s: i32,
 }
@@ -87,6 +91,7 @@ impl Default for ValueStyle {
             hex_texts: 0,
             descriptors: 0,
             commands: false,
+            constants: ConstantStyle::Name,
             zone_s: 0,
         }
     }

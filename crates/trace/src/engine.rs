@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use crate::{CallId, Memory, SLOTS, TraceEvent, WaitStatus};
 
-pub use command::{CommandUser, HeldCommand, TracedCommand};
+pub use command::{CommandUser, HeldCommand, TracedCommand, TracerPlace};
 pub use kernel::{KernelEngine, KernelSettings};
 pub use proc_descriptors::LiveDescriptors;
 pub use ptrace::PtraceEngine;

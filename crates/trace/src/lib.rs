@@ -35,7 +35,7 @@ mod tasks;
 pub use bpf::{Abi, CallId, Histogram, SLOTS, STEPS};
 pub use clock::wall_offset_ns;
 pub use count::{CountCriteria, EventCounts, KernelCounts};
-pub use decode::{Capture, CaptureCount, CapturePhase, CapturedData, ValueStyle};
+pub use decode::{Capture, CaptureCount, CapturePhase, CapturedData, ConstantStyle, ValueStyle};
 pub use descriptors::{DescriptorTarget, Descriptors};
 pub use event::{Call, CallChanges, EventKind, Memory, Signal, TraceEvent, WaitStatus, error_of};
 pub use line::{

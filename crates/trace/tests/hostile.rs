@@ -5,9 +5,9 @@
 
 use proptest::prelude::*;
 use trace::{
-    Abi, Call, CallId, CallSet, CallStatuses, DescriptorTarget, Descriptors, EventKind,
-    LineOptions, Memory, PidPrefix, Precision, Printer, Signal, Stamp, TraceEvent, ValueStyle,
-    WaitStatus,
+    Abi, Call, CallId, CallSet, CallStatuses, ConstantStyle, DescriptorTarget, Descriptors,
+    EventKind, LineOptions, Memory, PidPrefix, Precision, Printer, Signal, Stamp, TraceEvent,
+    ValueStyle, WaitStatus,
 };
 
 /// Memory that holds something made of the address everywhere, or only sometimes.
@@ -139,6 +139,9 @@ fn options() -> impl Strategy<Value = LineOptions> {
                 whole: false,
                 plain: false,
                 commands: false,
+                constants: *[ConstantStyle::Name, ConstantStyle::Number, ConstantStyle::Both]
+                    .get(usize::from(flags[0]) + usize::from(flags[1]))
+                    .unwrap(),
                 hex_texts: u8::from(flags[2]),
                 descriptors: u8::from(flags[3]) * 2,
                 zone_s: zone % 86_400,

@@ -21,6 +21,7 @@ fn command(words: &[&str]) -> TracedCommand {
         user: None,
         closed: [false; 3],
         handed_over: [false; 2],
+        tracer: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::{ArgumentKind, CapturePhase, DecodeContext, Outcome, put, reads};
+use super::{ArgumentKind, CapturePhase, ConstantStyle, DecodeContext, Outcome, put, reads};
 use crate::flags::network as names;
 
 /// The longest address that the kernel takes (`struct sockaddr_storage`).
@@ -37,7 +37,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 fn write(context: &mut DecodeContext<'_>, bytes: &[u8]) {
     let family = u16_at(bytes, 0).swap_bytes();
     context.put("{sa_family=");
-    names::FAMILY.write(u64::from(family), context.out);
+    context.constant(&names::FAMILY, u64::from(family));
     let is_known = match i32::from(family) {
         libc::AF_UNIX => unix(context, bytes),
         libc::AF_INET => inet(context, bytes),
@@ -51,6 +51,28 @@ fn write(context: &mut DecodeContext<'_>, bytes: &[u8]) {
         context.quoted(&bytes[2..], false);
     }
     context.put("}");
+}
+
+/// Shows bytes of the network's order as a string: `"\x00\x50"`.
+struct Hex<'a>(&'a [u8]);
+
+impl<'a> Hex<'a> {
+    fn writer(self) -> impl FnOnce(&mut Vec<u8>) + use<'a> {
+        move |out| {
+            out.push(b'"');
+            super::text::escape(self.0, super::text::Quote::Hex, out);
+            out.push(b'"');
+        }
+    }
+}
+
+/// Writes the port of an address.
+fn port(context: &mut DecodeContext<'_>, name: &str, bytes: &[u8]) {
+    context.put(name);
+    let number = bytes.get(2..4).unwrap_or_default();
+    context.named_as(Hex(number).writer(), |context| {
+        put!(context, "htons({})", u16_at(bytes, 2));
+    });
 }
 
 fn unix(context: &mut DecodeContext<'_>, bytes: &[u8]) -> bool {
@@ -72,9 +94,12 @@ fn inet(context: &mut DecodeContext<'_>, bytes: &[u8]) -> bool {
     let Some(address) = bytes.get(4..8) else {
         return false;
     };
-    let address = Ipv4Addr::new(address[0], address[1], address[2], address[3]);
-    let port = u16_at(bytes, 2);
-    put!(context, ", sin_port=htons({port}), sin_addr=inet_addr(\"{address}\")");
+    port(context, ", sin_port=", bytes);
+    context.put(", sin_addr=");
+    context.named_as(Hex(address).writer(), |context| {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|at| address[at]);
+        put!(context, "inet_addr(\"{}\")", Ipv4Addr::new(a, b, c, d));
+    });
     true
 }
 
@@ -84,9 +109,20 @@ fn inet6(context: &mut DecodeContext<'_>, bytes: &[u8]) -> bool {
         return false;
     };
     address.copy_from_slice(piece);
-    put!(context, ", sin6_port=htons({})", u16_at(bytes, 2));
-    put!(context, ", sin6_flowinfo=htonl({})", u32_at(bytes, 4).swap_bytes());
-    put!(context, ", inet_pton(AF_INET6, \"{}\", &sin6_addr)", Ipv6Addr::from(address));
+    port(context, ", sin6_port=", bytes);
+    context.put(", sin6_flowinfo=");
+    context.named_as(Hex(&bytes[4..8]).writer(), |context| {
+        put!(context, "htonl({})", u32_at(bytes, 4).swap_bytes());
+    });
+    let shown = Ipv6Addr::from(address);
+    if context.style.constants == ConstantStyle::Name {
+        put!(context, ", inet_pton(AF_INET6, \"{shown}\", &sin6_addr)");
+    } else {
+        context.put(", sin6_addr=");
+        context.named_as(Hex(piece).writer(), |context| {
+            put!(context, "inet_pton(AF_INET6, \"{shown}\")");
+        });
+    }
     if bytes.len() >= 28 {
         put!(context, ", sin6_scope_id={}", u32_at(bytes, 24));
     }

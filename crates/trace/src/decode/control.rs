@@ -32,15 +32,17 @@ fn by_letter(
     kind.write(context, index)
 }
 
+/// Kinds of locks, and of leases.
+static LOCKS: Names = Names {
+    unknown: "F_???",
+    names: crate::flags::names![(0, "F_RDLCK"), (1, "F_WRLCK"), (2, "F_UNLCK")],
+};
+
 fn lock(context: &mut DecodeContext<'_>, bytes: &StructBytes<32>, has_pid: bool) {
-    let kind = match bytes.u16(0) {
-        0 => "F_RDLCK",
-        1 => "F_WRLCK",
-        2 => "F_UNLCK",
-        _ => "0x3 /* F_??? */",
-    };
-    put!(context, "{{l_type={kind}, l_whence=");
-    files::SEEK.write(u64::from(bytes.u16(2)), context.out);
+    context.put("{l_type=");
+    context.constant(&LOCKS, bytes.u16(0).into());
+    context.put(", l_whence=");
+    context.constant(&files::SEEK, u64::from(bytes.u16(2)));
     put!(context, ", l_start={}, l_len={}", bytes.i64(8), bytes.i64(16));
     if has_pid {
         put!(context, ", l_pid={}", bytes.i32(24));
@@ -54,7 +56,7 @@ fn owner(context: &mut DecodeContext<'_>, bytes: &StructBytes<8>) {
         names: crate::flags::names![(0, "F_OWNER_TID"), (1, "F_OWNER_PID"), (2, "F_OWNER_PGRP")],
     };
     context.put("{type=");
-    OWNERS.write(u64::from(bytes.u32(0)), context.out);
+    context.constant(&OWNERS, u64::from(bytes.u32(0)));
     put!(context, ", pid={}}}", bytes.i32(4));
 }
 
@@ -66,7 +68,7 @@ pub(crate) const FCNTL: ArgumentKind = ArgumentKind::new(|context, index| {
         1 | 3 | 9 | 11 | 1025 | 1032 | 1034 => return Outcome::Skip,
         // DUPFD, SETOWN, DUPFD_CLOEXEC, SETPIPE_SZ
         0 | 8 | 1030 | 1031 => put!(context, "{}", value as i32),
-        2 => files::DESCRIPTOR.write(value & 0xffff_ffff, context.out),
+        2 => context.constant(&files::DESCRIPTOR, value & 0xffff_ffff),
         4 => super::files::open_flags(context, value & 0xffff_ffff),
         // GETLK and OFD_GETLK report the owner of the lock.
         5 | 12 | 36 => return context.filled(index, |context, bytes| lock(context, bytes, true)),
@@ -76,14 +78,9 @@ pub(crate) const FCNTL: ArgumentKind = ArgumentKind::new(|context, index| {
         10 => signals::signal(context, value as i32),
         15 => context.structure(value, owner),
         16 => return context.filled(index, owner),
-        1024 => match value {
-            0 => context.put("F_RDLCK"),
-            1 => context.put("F_WRLCK"),
-            2 => context.put("F_UNLCK"),
-            _ => put!(context, "{value:#x} /* F_??? */"),
-        },
-        1026 => files::NOTIFY.write(value & 0xffff_ffff, context.out),
-        1033 => files::SEALS.write(value & 0xffff_ffff, context.out),
+        1024 => context.constant(&LOCKS, value),
+        1026 => context.constant(&files::NOTIFY, value & 0xffff_ffff),
+        1033 => context.constant(&files::SEALS, value & 0xffff_ffff),
         _ => context.hex(value),
     }
     Outcome::Done
@@ -141,6 +138,10 @@ static PRCTL_PATTERNS: &[(u64, &str)] = &[
     (0x5961_6d61, "d"),
 ];
 
+/// What `prctl(PR_SET_VMA)` sets.
+static MEMORY_NAMES: Names =
+    Names { unknown: "PR_SET_VMA_???", names: crate::flags::names![(0, "PR_SET_VMA_ANON_NAME")] };
+
 /// An argument of `prctl`, which depends on the first.
 pub(crate) const PRCTL: ArgumentKind = ArgumentKind::new(|context, index| {
     let option = context.argument(0) & 0xffff_ffff;
@@ -151,24 +152,18 @@ pub(crate) const PRCTL: ArgumentKind = ArgumentKind::new(|context, index| {
     };
     let value = context.argument(index);
     match letter {
-        b'D' => match value {
-            0 => context.put("SUID_DUMP_DISABLE"),
-            1 => context.put("SUID_DUMP_USER"),
-            2 => context.put("SUID_DUMP_ROOT"),
-            _ => put!(context, "{value:#x} /* SUID_DUMP_??? */"),
-        },
-        b'M' => names::SECCOMP_MODE.write(value, context.out),
+        b'D' => context.constant(&names::DUMPABLE, value),
+        b'M' => context.constant(&names::SECCOMP_MODE, value),
         b'f' if context.argument(1) == 2 => filter(context, value),
-        b'C' => names::CAPABILITY.write(value, context.out),
-        b'A' if matches!(context.argument(1), 1..=3) => names::CAPABILITY.write(value, context.out),
-        b't' => names::TSC.write(value, context.out),
+        b'C' => context.constant(&names::CAPABILITY, value),
+        b'A' if matches!(context.argument(1), 1..=3) => context.constant(&names::CAPABILITY, value),
+        b't' => context.constant(&names::TSC, value),
         b'b' => secure_bits(context, value),
-        b'k' => names::MCE.write(value, context.out),
-        b'm' => names::SET_MM.write(value, context.out),
-        b'a' => names::AMBIENT.write(value, context.out),
-        b'e' => names::SPECULATION.write(value, context.out),
-        b'V' if value == 0 => context.put("PR_SET_VMA_ANON_NAME"),
-        b'V' => put!(context, "{value:#x} /* PR_SET_VMA_??? */"),
+        b'k' => context.constant(&names::MCE, value),
+        b'm' => context.constant(&names::SET_MM, value),
+        b'a' => context.constant(&names::AMBIENT, value),
+        b'e' => context.constant(&names::SPECULATION, value),
+        b'V' => context.constant(&MEMORY_NAMES, value),
         // The kernel takes 15 bytes; whether one follows is not looked at.
         b'n' => name(context, value),
         b'w' if context.argument(1) == 0 => context.pointer(value),
@@ -214,7 +209,7 @@ fn number_out(context: &mut DecodeContext<'_>, index: usize) -> Outcome {
 fn timestamp_out(context: &mut DecodeContext<'_>, index: usize) -> Outcome {
     context.filled::<4>(index, |context, bytes| {
         context.put("[");
-        names::TSC.write(u64::from(bytes.u32(0)), context.out);
+        context.constant(&names::TSC, u64::from(bytes.u32(0)));
         context.put("]");
     })
 }
@@ -242,7 +237,7 @@ pub(crate) fn secure_bits(context: &mut DecodeContext<'_>, bits: u64) {
             (0x80, "SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED"),
         ],
     };
-    BITS.write(bits, context.out);
+    context.constant(&BITS, bits);
 }
 
 /// Writes a seccomp filter: its length and its address.
@@ -258,7 +253,7 @@ fn filter(context: &mut DecodeContext<'_>, address: u64) {
 pub(crate) const SECCOMP_FLAGS: ArgumentKind = ArgumentKind::new(|context, index| {
     let value = context.argument(index) & 0xffff_ffff;
     if context.argument(0) as u32 == 1 {
-        names::SECCOMP_FILTER.write(value, context.out);
+        context.constant(&names::SECCOMP_FILTER, value);
     } else {
         context.hex(value);
     }
@@ -284,15 +279,15 @@ const FUTEX_COMMAND: u64 = 0x7f;
 pub(crate) const FUTEX: ArgumentKind = ArgumentKind::new(|context, index| {
     let value = context.argument(index) & 0xffff_ffff;
     let is_known = |value| event::FUTEX.get(value).is_some();
-    match event::FUTEX.get(value & !CLOCK_REALTIME) {
+    context.named(value, |context| match event::FUTEX.get(value & !CLOCK_REALTIME) {
         Some(name) if value & CLOCK_REALTIME != 0 => put!(context, "{name}|FUTEX_CLOCK_REALTIME"),
         _ => match event::FUTEX.get(value & !PRIVATE) {
             Some(name) if value == value & !CLOCK_REALTIME && !is_known(value) => {
                 put!(context, "{name}|FUTEX_PRIVATE_FLAG");
             }
-            _ => event::FUTEX.write(value, context.out),
+            _ => context.constant(&event::FUTEX, value),
         },
-    }
+    });
     Outcome::Done
 });
 
@@ -315,7 +310,7 @@ pub(crate) const FUTEX_ARGUMENT: ArgumentKind = ArgumentKind::new(|context, inde
         Some(b'p') => context.pointer(value),
         Some(b'x') => context.hex(value),
         Some(b'b') if value & 0xffff_ffff == 0xffff_ffff && command < 14 => {
-            context.put("FUTEX_BITSET_MATCH_ANY");
+            context.named(u32::MAX.into(), |context| context.put("FUTEX_BITSET_MATCH_ANY"));
         }
         Some(b'b') => context.hex(value & 0xffff_ffff),
         Some(b'w') => wake_operation(context, value as u32),
@@ -384,7 +379,7 @@ fn key(context: &mut DecodeContext<'_>, number: i32) {
         "KEY_SPEC_REQUESTOR_KEYRING",
     ];
     match number.checked_neg().and_then(|number| RINGS.get((number as usize).wrapping_sub(1))) {
-        Some(name) => context.put(name),
+        Some(name) => context.named_decimal(number.into(), |context| context.put(name)),
         None => put!(context, "{number}"),
     }
 }
@@ -450,17 +445,17 @@ pub(crate) const SYSLOG_LENGTH: ArgumentKind =
 
 /// A magic number of `reboot`.
 pub(crate) const REBOOT_MAGIC: ArgumentKind = ArgumentKind::new(|context, index| {
-    match context.argument(index) as u32 {
-        0xfee1_dead => context.put("LINUX_REBOOT_MAGIC1"),
-        0x2812_1969 => context.put("LINUX_REBOOT_MAGIC2"),
-        0x0512_1996 => context.put("LINUX_REBOOT_MAGIC2A"),
-        0x1604_1998 => context.put("LINUX_REBOOT_MAGIC2B"),
-        0x2011_2000 => context.put("LINUX_REBOOT_MAGIC2C"),
-        value => {
-            context.hex(u64::from(value));
-            context.put(" /* LINUX_REBOOT_MAGIC_??? */");
-        }
-    }
+    static MAGICS: Names = Names {
+        unknown: "LINUX_REBOOT_MAGIC_???",
+        names: crate::flags::names![
+            (0xfee1_dead, "LINUX_REBOOT_MAGIC1"),
+            (0x2812_1969, "LINUX_REBOOT_MAGIC2"),
+            (0x0512_1996, "LINUX_REBOOT_MAGIC2A"),
+            (0x1604_1998, "LINUX_REBOOT_MAGIC2B"),
+            (0x2011_2000, "LINUX_REBOOT_MAGIC2C"),
+        ],
+    };
+    context.constant(&MAGICS, context.argument(index) & 0xffff_ffff);
     Outcome::Done
 });
 
@@ -495,11 +490,13 @@ pub(crate) const QUOTA: ArgumentKind = ArgumentKind::new(|context, index| {
         names: crate::flags::names![(0, "USRQUOTA"), (1, "GRPQUOTA"), (2, "PRJQUOTA")],
     };
     let value = context.argument(index) & 0xffff_ffff;
-    context.put("QCMD(");
-    COMMANDS.write(value >> 8, context.out);
-    context.put(", ");
-    KINDS.write(value & 0xff, context.out);
-    context.put(")");
+    context.named_decimal(value as i64, |context| {
+        context.put("QCMD(");
+        context.constant(&COMMANDS, value >> 8);
+        context.put(", ");
+        context.constant(&KINDS, value & 0xff);
+        context.put(")");
+    });
     Outcome::Done
 });
 
@@ -523,10 +520,10 @@ pub(crate) const KEXEC: ArgumentKind = ArgumentKind::new(|context, index| {
         names: crate::flags::names![(1, "KEXEC_ON_CRASH"), (2, "KEXEC_PRESERVE_CONTEXT")],
     };
     let value = context.argument(index);
-    MACHINES.write(value & MACHINE, context.out);
+    context.constant(&MACHINES, value & MACHINE);
     if value & !MACHINE != 0 {
         context.put("|");
-        FLAGS.write(value & !MACHINE, context.out);
+        context.constant(&FLAGS, value & !MACHINE);
     }
     Outcome::Done
 });

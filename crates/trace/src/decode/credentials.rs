@@ -1,7 +1,10 @@
 //! Users, groups and capabilities.
 
-use super::{ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, numbers, put, reads};
-use crate::flags::process as names;
+use super::{
+    ArgumentKind, CapturePhase, ConstantStyle, DecodeContext, Outcome, StructBytes, numbers, put,
+    reads,
+};
+use crate::flags::{Names, hex, process as names};
 
 /// A user or group that the kernel fills in: `[0]`.
 pub(crate) const ID_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
@@ -41,19 +44,16 @@ pub(crate) const GROUPS_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[reads::resulting(4)]);
 
 fn header(context: &mut DecodeContext<'_>, bytes: &StructBytes<8>) {
-    let version = match bytes.u32(0) {
-        0x1998_0330 => "_LINUX_CAPABILITY_VERSION_1",
-        0x2007_1026 => "_LINUX_CAPABILITY_VERSION_2",
-        0x2008_0522 => "_LINUX_CAPABILITY_VERSION_3",
-        _ => "",
+    static VERSIONS: Names = Names {
+        unknown: "_LINUX_CAPABILITY_VERSION_???",
+        names: crate::flags::names![
+            (0x1998_0330, "_LINUX_CAPABILITY_VERSION_1"),
+            (0x2007_1026, "_LINUX_CAPABILITY_VERSION_2"),
+            (0x2008_0522, "_LINUX_CAPABILITY_VERSION_3"),
+        ],
     };
     context.put("{version=");
-    if version.is_empty() {
-        context.hex(u64::from(bytes.u32(0)));
-        context.put(" /* _LINUX_CAPABILITY_VERSION_??? */");
-    } else {
-        context.put(version);
-    }
+    context.constant(&VERSIONS, bytes.u32(0).into());
     put!(context, ", pid={}}}", bytes.i32(4));
 }
 
@@ -65,12 +65,29 @@ pub(crate) const HEADER: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[reads::fixed(CapturePhase::Enter, 8)])
 .of_any_width();
 
-/// Writes a set of capabilities: `1<<CAP_CHOWN|1<<CAP_KILL`.
+/// Writes a set of capabilities: `1<<CAP_CHOWN|1<<CAP_KILL`; numbers are those of its halves.
 fn set(context: &mut DecodeContext<'_>, bits: u64) {
-    if bits == 0 {
-        context.put("0");
-        return;
+    let halves = [bits & 0xffff_ffff, bits & !0xffff_ffff];
+    if context.style.constants == ConstantStyle::Name || halves[1] == 0 {
+        return half(context, bits, bits);
     }
+    if halves[0] != 0 {
+        half(context, halves[0], halves[0]);
+        context.put("|");
+    }
+    half(context, halves[1], halves[1] >> 32);
+}
+
+/// Writes capabilities whose number is this one.
+fn half(context: &mut DecodeContext<'_>, bits: u64, number: u64) {
+    let hex = |out: &mut Vec<u8>| hex(number, out);
+    match bits {
+        0 => context.put("0"),
+        _ => context.remarked(hex, |context| names_of(context, bits)),
+    }
+}
+
+fn names_of(context: &mut DecodeContext<'_>, bits: u64) {
     let mut rest = bits;
     let mut bar = "";
     for (number, name) in names::CAPABILITY.names.iter() {

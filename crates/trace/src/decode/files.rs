@@ -1,15 +1,20 @@
 //! Calls on files: how they are opened, listed, copied.
 
-use super::{ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, numbers, put, reads};
+use super::{
+    ArgumentKind, CapturePhase, ConstantStyle, DecodeContext, Outcome, StructBytes, numbers, put,
+    reads,
+};
 use crate::flags::files as names;
 
 /// Writes the flags of `open`: `O_RDWR|O_CREAT`.
 pub(crate) fn open_flags(context: &mut DecodeContext<'_>, bits: u64) {
-    context.put(["O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE"][(bits & 3) as usize]);
-    if bits & !3 != 0 {
-        context.put("|");
-        names::OPEN.write_rest(bits & !3, context.out);
-    }
+    context.named(bits, |context| {
+        context.put(["O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE"][(bits & 3) as usize]);
+        if bits & !3 != 0 {
+            context.put("|");
+            context.more_flags(&names::OPEN, bits & !3);
+        }
+    });
 }
 
 /// The flags of `open`.
@@ -45,7 +50,7 @@ fn open_how(context: &mut DecodeContext<'_>, bytes: &StructBytes<24>) {
         put!(context, ", mode={}", numbers::Mode(bytes.u64(8) as u16));
     }
     context.put(", resolve=");
-    RESOLVES.write(bytes.u64(16), context.out);
+    context.constant(&RESOLVES, bytes.u64(16));
 }
 
 /// `struct open_how`; the next argument is its size.
@@ -68,8 +73,8 @@ pub(crate) const OPEN_HOW: ArgumentKind = ArgumentKind::new(|context, index| {
 /// The mode of `access`: `F_OK`, `R_OK|W_OK`.
 pub(crate) const ACCESS: ArgumentKind = ArgumentKind::new(|context, index| {
     match context.argument(index) & 0xffff_ffff {
-        0 => context.put("F_OK"),
-        bits => names::ACCESS.write(bits, context.out),
+        0 => context.named(0, |context| context.put("F_OK")),
+        bits => context.constant(&names::ACCESS, bits),
     }
     Outcome::Done
 });
@@ -78,15 +83,19 @@ pub(crate) const ACCESS: ArgumentKind = ArgumentKind::new(|context, index| {
 pub(crate) const STATX_FLAGS: ArgumentKind = ArgumentKind::new(|context, index| {
     const SYNC: u64 = 0x6000;
     let bits = context.argument(index) & 0xffff_ffff;
-    context.put(match bits & SYNC {
+    let name = match bits & SYNC {
         0 => "AT_STATX_SYNC_AS_STAT",
         0x2000 => "AT_STATX_FORCE_SYNC",
         0x4000 => "AT_STATX_DONT_SYNC",
         _ => "AT_STATX_FORCE_SYNC|AT_STATX_DONT_SYNC",
-    });
+    };
+    // strace shows no number in place of the first.
+    if bits & SYNC != 0 || context.style.constants != ConstantStyle::Number {
+        context.named(bits & SYNC, |context| context.put(name));
+    }
     if bits & !SYNC != 0 {
         context.put("|");
-        names::AT.write_rest(bits & !SYNC, context.out);
+        context.more_flags(&names::AT, bits & !SYNC);
     }
     Outcome::Done
 });
@@ -146,23 +155,23 @@ fn entries(context: &mut DecodeContext<'_>, index: usize, is_64: bool) -> Outcom
 }
 
 fn write_entry(context: &mut DecodeContext<'_>, head: &StructBytes<19>, entry: &[u8], is_64: bool) {
-    const TYPES: &[(u8, &str)] = &[
-        (0, "DT_UNKNOWN"),
-        (1, "DT_FIFO"),
-        (2, "DT_CHR"),
-        (4, "DT_DIR"),
-        (6, "DT_BLK"),
-        (8, "DT_REG"),
-        (10, "DT_LNK"),
-        (12, "DT_SOCK"),
-        (14, "DT_WHT"),
-    ];
-    let write_type = |context: &mut DecodeContext<'_>, number: u8| match TYPES
-        .iter()
-        .find(|(kind, _)| *kind == number)
-    {
-        Some((_, name)) => put!(context, ", d_type={name}"),
-        None => put!(context, ", d_type={number:#x} /* DT_??? */"),
+    static TYPES: crate::flags::Names = crate::flags::Names {
+        unknown: "DT_???",
+        names: crate::flags::names![
+            (0, "DT_UNKNOWN"),
+            (1, "DT_FIFO"),
+            (2, "DT_CHR"),
+            (4, "DT_DIR"),
+            (6, "DT_BLK"),
+            (8, "DT_REG"),
+            (10, "DT_LNK"),
+            (12, "DT_SOCK"),
+            (14, "DT_WHT"),
+        ],
+    };
+    let write_type = |context: &mut DecodeContext<'_>, number: u8| {
+        context.put(", d_type=");
+        context.constant(&TYPES, number.into());
     };
     let size = entry.len();
     put!(context, "{{d_ino={}, d_off={}, d_reclen={size}", head.u64(0), head.i64(8));
@@ -219,7 +228,7 @@ pub(crate) const SWAP: ArgumentKind = ArgumentKind::new(|context, index| {
     const PRIORITY: u64 = 0x7fff;
     let bits = context.argument(index) & 0xffff_ffff;
     if bits & !PRIORITY != 0 {
-        names::SWAP.write_rest(bits & !PRIORITY, context.out);
+        context.more_flags(&names::SWAP, bits & !PRIORITY);
         context.put("|");
     }
     put!(context, "{}", bits & PRIORITY);
@@ -261,14 +270,14 @@ pub(crate) const MOUNT_TYPE: ArgumentKind = ArgumentKind::new(|context, index| {
 
 /// Events of `fanotify_mark`, in two words of a 32-bit program.
 pub(crate) const FANOTIFY_PAIR: ArgumentKind = ArgumentKind::new(|context, index| {
-    names::FANOTIFY_EVENT.write(numbers::pair(context, index) as u64, context.out);
+    context.constant(&names::FANOTIFY_EVENT, numbers::pair(context, index) as u64);
     Outcome::Done
 });
 
 /// A directory for `fanotify_mark`, where -1 has a name.
 pub(crate) const FANOTIFY_DIRFD: ArgumentKind = ArgumentKind::new(|context, index| {
     if context.argument(index) as i32 == -1 {
-        context.put("FAN_NOFD");
+        context.named_decimal(-1, |context| context.put("FAN_NOFD"));
         return Outcome::Done;
     }
     numbers::DIRFD.write(context, index)
@@ -287,10 +296,10 @@ pub(crate) const FANOTIFY_INIT: ArgumentKind = ArgumentKind::new(|context, index
         ],
     };
     let bits = context.argument(index) & 0xffff_ffff;
-    CLASSES.write(bits & CLASS, context.out);
+    context.constant(&CLASSES, bits & CLASS);
     if bits & !CLASS != 0 {
         context.put("|");
-        names::FANOTIFY_INIT.write_rest(bits & !CLASS, context.out);
+        context.more_flags(&names::FANOTIFY_INIT, bits & !CLASS);
     }
     Outcome::Done
 });

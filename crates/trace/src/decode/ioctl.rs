@@ -20,10 +20,10 @@ const TIOCGPTN: u64 = 0x8004_5430;
 /// The request: its name, or the parts of its number.
 pub(crate) const REQUEST: ArgumentKind = ArgumentKind::new(|context, index| {
     let value = context.argument(index) & 0xffff_ffff;
-    match names::REQUEST.get(value) {
+    context.named(value, |context| match names::REQUEST.get(value) {
         Some(name) => context.put(name),
         None => pieces(context, value),
-    }
+    });
     Outcome::Done
 });
 
@@ -84,10 +84,10 @@ pub(crate) const ARGUMENT: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[reads::fixed(CapturePhase::Both, 44)]);
 
 fn choice(context: &mut DecodeContext<'_>, value: u64, list: &[&str]) {
-    match list.get(value as usize) {
+    context.named(value, |context| match list.get(value as usize) {
         Some(name) => context.put(name),
         None => put!(context, "{value:#x} /* TC??? */"),
-    }
+    });
 }
 
 /// A request to a network interface: `{ifr_name="lo"}`, with the answer after it.
@@ -121,7 +121,7 @@ fn interface(context: &mut DecodeContext<'_>, index: usize) -> Outcome {
             0x8933 => put!(context, "ifr_ifindex={}", bytes.i32(16)),
             0x8913 => {
                 context.put("ifr_flags=");
-                INTERFACE.write(u64::from(bytes.u16(16)), context.out);
+                context.constant(&INTERFACE, u64::from(bytes.u16(16)));
             }
             0x8921 => put!(context, "ifr_mtu={}", bytes.i32(16)),
             _ => {

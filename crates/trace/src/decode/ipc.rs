@@ -8,7 +8,7 @@ use crate::flags::{Flags, Names, files, memory as names};
 /// A key: `IPC_PRIVATE`, `0x1234`.
 pub(crate) const KEY: ArgumentKind = ArgumentKind::new(|context, index| {
     match context.argument(index) & 0xffff_ffff {
-        0 => context.put("IPC_PRIVATE"),
+        0 => context.named(0, |context| context.put("IPC_PRIVATE")),
         key => put!(context, "{key:#x}"),
     }
     Outcome::Done
@@ -20,13 +20,15 @@ fn get_flags(context: &mut DecodeContext<'_>, bits: u64, set: &'static Flags, sh
     let size = if shift.is_some() { bits & SIZE } else { 0 };
     let flags = bits & !MODE & !size;
     if flags != 0 {
-        set.write_rest(flags, context.out);
+        context.more_flags(set, flags);
         context.put("|");
     }
     if let Some(name) = shift
         && size != 0
     {
-        put!(context, "{}<<{name}|", size >> 26);
+        put!(context, "{}<<", size >> 26);
+        context.named_decimal(26, |context| context.put(name));
+        context.put("|");
     }
     put!(context, "{}", Mode((bits & MODE) as u16));
 }
@@ -48,9 +50,10 @@ fn command(context: &mut DecodeContext<'_>, index: usize, list: &'static Names) 
     const VERSION: u64 = 0x100;
     let value = context.argument(index) & 0xffff_ffff;
     if value & VERSION != 0 {
-        context.put("IPC_64|");
+        context.named(VERSION, |context| context.put("IPC_64"));
+        context.put("|");
     }
-    list.write(value & !VERSION, context.out);
+    context.constant(list, value & !VERSION);
 }
 
 /// The operation of `shmctl`.
@@ -77,7 +80,7 @@ fn operation(context: &mut DecodeContext<'_>, bytes: &StructBytes<6>) {
         names: crate::flags::names![(0x1000, "SEM_UNDO"), (0x800, "IPC_NOWAIT")],
     };
     put!(context, "{{sem_num={}, sem_op={}, sem_flg=", bytes.u16(0), bytes.u16(2) as i16);
-    FLAGS.write(u64::from(bytes.u16(4)), context.out);
+    context.constant(&FLAGS, u64::from(bytes.u16(4)));
     context.put("}");
 }
 
@@ -121,7 +124,7 @@ pub(crate) const MESSAGE_OUT: ArgumentKind = ArgumentKind::new(|context, index| 
 
 fn attributes(context: &mut DecodeContext<'_>, bytes: &StructBytes<64>) {
     context.put("{mq_flags=");
-    files::OPEN.write(bytes.u64(0), context.out);
+    context.constant(&files::OPEN, bytes.u64(0));
     put!(context, ", mq_maxmsg={}, mq_msgsize={}", bytes.i64(8), bytes.i64(16));
     put!(context, ", mq_curmsgs={}}}", bytes.i64(24));
 }
@@ -178,7 +181,7 @@ pub(crate) const EVENT: ArgumentKind = ArgumentKind::new(|context, index| {
             put!(context, "{number}");
         }
         context.put(", sigev_notify=");
-        NOTIFY.write(u64::from(notify), context.out);
+        context.constant(&NOTIFY, u64::from(notify));
         if notify == THREAD_ID {
             put!(context, ", sigev_notify_thread_id={}", bytes.i32(16));
         } else if notify == THREAD {

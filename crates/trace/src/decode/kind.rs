@@ -96,9 +96,9 @@ impl ArgumentKind {
         context.is_blind = !self.any_width && (is_narrow || context.style.plain);
         match self.write {
             Write::By(write) => return write(context, index),
-            Write::Flags(set) => set.write(value & 0xffff_ffff, context.out),
-            Write::WideFlags(set) => set.write(value, context.out),
-            Write::Names(list) => list.write(value & 0xffff_ffff, context.out),
+            Write::Flags(set) => context.constant(set, value & 0xffff_ffff),
+            Write::WideFlags(set) => context.constant(set, value),
+            Write::Names(list) => context.constant(list, value & 0xffff_ffff),
             Write::Remark(_) => context.number(value),
         }
         Outcome::Done

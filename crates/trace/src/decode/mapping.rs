@@ -1,7 +1,7 @@
 //! Memory: how it is mapped, and advice about it.
 
 use super::{ArgumentKind, Outcome, numbers, put};
-use crate::flags::memory as names;
+use crate::flags::{hex, memory as names};
 
 /// The bits that hold the size of huge pages, as a power of two.
 const HUGE: u64 = 0xfc00_0000;
@@ -9,16 +9,22 @@ const HUGE: u64 = 0xfc00_0000;
 /// The flags of `mmap`: `MAP_PRIVATE|MAP_ANONYMOUS`.
 pub(crate) const FLAGS: ArgumentKind = ArgumentKind::new(|context, index| {
     const KIND: u64 = 0xf;
-    let bits = context.argument(index) & 0xffff_ffff;
-    names::MAP_KIND.write(bits & KIND, context.out);
-    let rest = bits & !KIND & !HUGE;
-    if rest != 0 {
-        context.put("|");
-        names::MAP.write_rest(rest, context.out);
-    }
-    if bits & HUGE != 0 {
-        put!(context, "|{}<<MAP_HUGE_SHIFT", bits >> 26);
-    }
+    let number = context.argument(index);
+    let bits = number & 0xffff_ffff;
+    context.remarked(
+        |out| hex(number, out),
+        |context| {
+            context.constant(&names::MAP_KIND, bits & KIND);
+            let rest = bits & !KIND & !HUGE;
+            if rest != 0 {
+                context.put("|");
+                context.more_flags(&names::MAP, rest);
+            }
+            if bits & HUGE != 0 {
+                put!(context, "|{}<<MAP_HUGE_SHIFT", bits >> 26);
+            }
+        },
+    );
     Outcome::Done
 });
 
@@ -57,13 +63,15 @@ pub(crate) const RESIDENT: ArgumentKind = ArgumentKind::new(|context, index| {
 /// The flags of `memfd_create`.
 pub(crate) const MEMFD: ArgumentKind = ArgumentKind::new(|context, index| {
     let bits = context.argument(index) & 0xffff_ffff;
-    let rest = bits & !HUGE;
-    if rest != 0 || bits == 0 {
-        names::MEMFD.write(rest, context.out);
-    }
-    if bits & HUGE != 0 {
-        put!(context, "{}{}<<MFD_HUGE_SHIFT", if rest != 0 { "|" } else { "" }, bits >> 26);
-    }
+    context.named(bits, |context| {
+        let rest = bits & !HUGE;
+        if rest != 0 || bits == 0 {
+            context.constant(&names::MEMFD, rest);
+        }
+        if bits & HUGE != 0 {
+            put!(context, "{}{}<<MFD_HUGE_SHIFT", if rest != 0 { "|" } else { "" }, bits >> 26);
+        }
+    });
     Outcome::Done
 });
 
@@ -80,22 +88,24 @@ pub(crate) const POLICY: ArgumentKind = ArgumentKind::new(|context, index| {
     let mode = bits & !0xe000;
     let known = names::POLICY.get(mode);
     if bits & 0xe000 == 0 {
-        names::POLICY.write(mode, context.out);
+        context.constant(&names::POLICY, mode);
         return Outcome::Done;
     }
-    let mut bar = "";
-    if let Some(name) = known {
-        context.put(name);
-        bar = "|";
-    }
-    for (bit, name) in FLAGS {
-        if bits & bit != 0 {
-            put!(context, "{bar}{name}");
+    context.named(bits, |context| {
+        let mut bar = "";
+        if let Some(name) = known {
+            context.put(name);
             bar = "|";
         }
-    }
-    if known.is_none() {
-        put!(context, "|{mode:#x}");
-    }
+        for (bit, name) in FLAGS {
+            if bits & bit != 0 {
+                put!(context, "{bar}{name}");
+                bar = "|";
+            }
+        }
+        if known.is_none() {
+            put!(context, "|{mode:#x}");
+        }
+    });
     Outcome::Done
 });

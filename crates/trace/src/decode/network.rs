@@ -9,14 +9,14 @@ pub(crate) const TYPE: ArgumentKind = ArgumentKind::new(|context, index| {
     let value = context.argument(index) & 0xffff_ffff;
     match names::TYPE.get(value & KIND) {
         Some(name) => {
-            context.put(name);
+            context.named(value & KIND, |context| context.put(name));
             if value & !KIND != 0 {
                 context.put("|");
-                names::TYPE_FLAGS.write(value & !KIND, context.out);
+                context.constant(&names::TYPE_FLAGS, value & !KIND);
             }
         }
         None if value == 0 => context.put("0"),
-        None => names::TYPE_FLAGS.write(value, context.out),
+        None => context.constant(&names::TYPE_FLAGS, value),
     }
     Outcome::Done
 });
@@ -25,8 +25,8 @@ pub(crate) const TYPE: ArgumentKind = ArgumentKind::new(|context, index| {
 pub(crate) const PROTOCOL: ArgumentKind = ArgumentKind::new(|context, index| {
     let value = context.argument(index) & 0xffff_ffff;
     match context.argument(index.saturating_sub(2)) as i32 {
-        libc::AF_INET | libc::AF_INET6 => names::PROTOCOL.write(value, context.out),
-        libc::AF_NETLINK => names::NETLINK.write(value, context.out),
+        libc::AF_INET | libc::AF_INET6 => context.constant(&names::PROTOCOL, value),
+        libc::AF_NETLINK => context.constant(&names::NETLINK, value),
         libc::AF_PACKET => put!(context, "htons({:#x})", (value as u16).swap_bytes()),
         _ => put!(context, "{}", context.argument(index)),
     }

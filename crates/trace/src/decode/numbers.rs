@@ -131,7 +131,7 @@ pub(crate) const DIRFD: ArgumentKind = ArgumentKind::new(|context, index| {
 /// Writes the directory that relative paths start from.
 pub(crate) fn directory(context: &mut DecodeContext<'_>, descriptor: i32) {
     if descriptor == libc::AT_FDCWD {
-        context.put("AT_FDCWD");
+        context.named_decimal(descriptor.into(), |context| context.put("AT_FDCWD"));
         context.target_of(descriptor);
     } else {
         context.descriptor(descriptor);

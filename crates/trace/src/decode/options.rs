@@ -20,7 +20,7 @@ fn options_of(level: i32) -> Option<&'static Names> {
 pub(crate) const OPTION: ArgumentKind = ArgumentKind::new(|context, index| {
     let option = context.argument(index) & 0xffff_ffff;
     match options_of(context.argument(index - 1) as i32) {
-        Some(list) => list.write(option, context.out),
+        Some(list) => context.constant(list, option),
         None => put!(context, "{option}"),
     }
     Outcome::Done

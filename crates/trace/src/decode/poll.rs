@@ -11,7 +11,7 @@ fn asked(context: &mut DecodeContext<'_>, bytes: &StructBytes<8>) {
     context.descriptor(bytes.i32(0));
     if bytes.i32(0) >= 0 {
         context.put(", events=");
-        names::POLL.write(u64::from(bytes.u16(4)), context.out);
+        context.constant(&names::POLL, u64::from(bytes.u16(4)));
     }
     context.put("}");
 }
@@ -53,7 +53,7 @@ pub(crate) fn found(context: &mut DecodeContext<'_>, left_index: Option<usize>) 
         shown += 1;
         // What the descriptors point to was written with the arguments.
         put!(context, "{{fd={}, revents=", bytes.i32(0));
-        names::POLL.write(u64::from(bytes.u16(6)), context.out);
+        context.constant(&names::POLL, u64::from(bytes.u16(6)));
         context.put("}");
     }
     context.put("]");
@@ -142,7 +142,7 @@ pub(crate) fn selected(context: &mut DecodeContext<'_>, digits: usize) {
 
 fn event(context: &mut DecodeContext<'_>, bytes: &StructBytes<12>) {
     context.put("{events=");
-    names::EPOLL.write(u64::from(bytes.u32(0)), context.out);
+    context.constant(&names::EPOLL, u64::from(bytes.u32(0)));
     let data = u64::from(bytes.u32(4)) | u64::from(bytes.u32(8)) << 32;
     put!(context, ", data={{u32={}, u64={data}}}}}", bytes.u32(4));
 }

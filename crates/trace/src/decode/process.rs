@@ -1,5 +1,7 @@
 //! Processes: how they are created and end, their limits, how they are scheduled.
 
+use text::integer::push_u64;
+
 use super::{
     ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, numbers, put, reads, signals,
 };
@@ -25,7 +27,7 @@ pub(crate) const CLONE_FLAGS: ArgumentKind = ArgumentKind::new(|context, _| {
     context.put("flags=");
     let (flags, signal) = (bits & !0xff, (bits & 0xff) as i32);
     if flags != 0 {
-        names::CLONE.write(flags, context.out);
+        context.constant(&names::CLONE, flags);
     }
     if signal != 0 || flags == 0 {
         context.put(if flags == 0 { "" } else { "|" });
@@ -122,7 +124,7 @@ pub(crate) const CLONE_ARGS: ArgumentKind = ArgumentKind::new(|context, index| {
 fn clone_args(context: &mut DecodeContext<'_>, bytes: &StructBytes<64>, address: u64, size: u64) {
     let flags = bytes.u64(0);
     context.put("{flags=");
-    names::CLONE_ARGS.write(flags, context.out);
+    context.constant(&names::CLONE_ARGS, flags);
     for (bit, name, at) in [
         (PIDFD, "pidfd", 8),
         (CHILD_SET_TID | CHILD_CLEAR_TID, "child_tid", 16),
@@ -213,7 +215,7 @@ fn status(context: &mut DecodeContext<'_>, status: u32) {
     } else if signal == 0x7f {
         context.put("{WIFSTOPPED(s) && WSTOPSIG(s) == ");
         let stop = (status >> 8 & 0xff) as i32;
-        signals::signal(context, stop & 0x7f);
+        signals::write_signal(stop & 0x7f, context.out);
         if stop & 0x80 != 0 {
             context.put(" | 0x80");
         }
@@ -221,7 +223,7 @@ fn status(context: &mut DecodeContext<'_>, status: u32) {
         put!(context, "{{WIFEXITED(s) && WEXITSTATUS(s) == {}", status >> 8 & 0xff);
     } else {
         context.put("{WIFSIGNALED(s) && WTERMSIG(s) == ");
-        signals::signal(context, signal);
+        signals::write_signal(signal, context.out);
         if status & 0x80 != 0 {
             context.put(" && WCOREDUMP(s)");
         }
@@ -272,10 +274,14 @@ pub(crate) const WAIT_USAGE_OUT: ArgumentKind = ArgumentKind::new(|context, inde
 fn limit(context: &mut DecodeContext<'_>, bytes: &StructBytes<16>) {
     for (name, at) in [("{rlim_cur=", 0), (", rlim_max=", 8)] {
         context.put(name);
-        match bytes.u64(at) {
-            u64::MAX => context.put("RLIM64_INFINITY"),
-            value if value > 1024 && value % 1024 == 0 => put!(context, "{}*1024", value / 1024),
-            value => put!(context, "{value}"),
+        let value = bytes.u64(at);
+        let number = |out: &mut Vec<u8>| push_u64(out, value);
+        match value {
+            u64::MAX => context.named_as(number, |context| context.put("RLIM64_INFINITY")),
+            _ if value > 1024 && value.is_multiple_of(1024) => {
+                context.remarked(number, |context| put!(context, "{}*1024", value / 1024));
+            }
+            _ => context.number(value),
         }
     }
     context.put("}");
@@ -390,7 +396,7 @@ pub(crate) const PARAMETER_OUT: ArgumentKind =
 
 fn scheduling(context: &mut DecodeContext<'_>, bytes: &StructBytes<48>) {
     put!(context, "{{size={}, sched_policy=", bytes.u32(0));
-    names::SCHEDULER.write(u64::from(bytes.u32(4)), context.out);
+    context.constant(&names::SCHEDULER, u64::from(bytes.u32(4)));
     context.put(", sched_flags=");
     static FLAGS: crate::flags::Flags = crate::flags::Flags {
         unknown: "SCHED_FLAG_???",
@@ -404,7 +410,7 @@ fn scheduling(context: &mut DecodeContext<'_>, bytes: &StructBytes<48>) {
             (0x40, "SCHED_FLAG_UTIL_CLAMP_MAX"),
         ],
     };
-    FLAGS.write(bytes.u64(8), context.out);
+    context.constant(&FLAGS, bytes.u64(8));
     put!(context, ", sched_nice={}, sched_priority={}", bytes.i32(16), bytes.u32(20));
     put!(context, ", sched_runtime={}, sched_deadline={}", bytes.u64(24), bytes.u64(32));
     put!(context, ", sched_period={}", bytes.u64(40));
@@ -475,10 +481,10 @@ pub(crate) const NUMBER_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
 
 /// Writes a personality: `PER_LINUX|ADDR_NO_RANDOMIZE`.
 pub(crate) fn personality(context: &mut DecodeContext<'_>, bits: u64) {
-    names::PERSONALITY.write(bits & 0xff, context.out);
+    context.constant(&names::PERSONALITY, bits & 0xff);
     if bits & !0xff != 0 {
         context.put("|");
-        names::PERSONALITY_FLAGS.write_rest(bits & !0xff, context.out);
+        context.more_flags(&names::PERSONALITY_FLAGS, bits & !0xff);
     }
 }
 
@@ -493,11 +499,16 @@ pub(crate) const PERSONALITY: ArgumentKind = ArgumentKind::new(|context, index| 
 
 /// An I/O priority, class and level: `IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 4)`.
 pub(crate) const IO_PRIORITY: ArgumentKind = ArgumentKind::new(|context, index| {
-    io_priority(context, context.argument(index) & 0xffff_ffff);
+    let (value, style) = (context.argument(index) as u32, context.style.constants);
+    context.named_decimal(i64::from(value as i32), |context| {
+        // The class within has its number, too.
+        context.style.constants = style;
+        io_priority(context, value.into());
+    });
     Outcome::Done
 });
 
-/// Writes an I/O priority.
+/// Writes the class and the level of an I/O priority.
 pub(crate) fn io_priority(context: &mut DecodeContext<'_>, value: u64) {
     static CLASSES: Names = Names {
         unknown: "IOPRIO_CLASS_???",
@@ -509,13 +520,13 @@ pub(crate) fn io_priority(context: &mut DecodeContext<'_>, value: u64) {
         ],
     };
     context.put("IOPRIO_PRIO_VALUE(");
-    CLASSES.write(value >> 13, context.out);
+    context.constant(&CLASSES, value >> 13);
     put!(context, ", {})", value & 0x1fff);
 }
 
 /// The request of `ptrace`; some requests have fewer arguments.
 pub(crate) const PTRACE: ArgumentKind = ArgumentKind::new(|context, index| {
-    names::PTRACE.write(context.argument(index), context.out);
+    context.constant(&names::PTRACE, context.argument(index));
     Outcome::Done
 });
 

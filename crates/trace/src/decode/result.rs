@@ -4,7 +4,7 @@
 //! such file or directory)`) and the results that make the kernel restart a call are the same for
 //! all.
 
-use super::{ArgumentKind, DecodeContext, Outcome, Write, numbers, put};
+use super::{ArgumentKind, ConstantStyle, DecodeContext, Outcome, Write, numbers, put};
 use crate::event::error_of;
 use crate::flags::{Flags, errors, files, process};
 
@@ -86,7 +86,7 @@ fn flags(context: &mut DecodeContext<'_>, set: &'static Flags) {
     let bits = value(context) as u64;
     context.hex(bits);
     context.put(" (flags ");
-    set.write(bits, context.out);
+    context.constant(set, bits);
     context.put(")");
 }
 
@@ -102,20 +102,21 @@ pub(crate) const CONTROL: ArgumentKind = ArgumentKind::new(|context, _| {
         libc::F_GETFL => {
             context.hex(bits);
             context.put(" (flags ");
+            context.style.constants = ConstantStyle::Name;
             super::files::open_flags(context, bits);
             context.put(")");
         }
         libc::F_GET_SEALS if bits != 0 => {
             context.hex(bits);
             context.put(" (seals ");
-            files::SEALS.write(bits, context.out);
+            context.constant(&files::SEALS, bits);
             context.put(")");
         }
         F_GETSIG | libc::F_GETLEASE if bits != 0 => {
             put!(context, "{bits}");
             if context.argument(1) as i32 == F_GETSIG {
                 context.put(" (");
-                super::signals::signal(context, bits as i32);
+                super::signals::write_signal(bits as i32, context.out);
                 context.put(")");
             } else {
                 let name = match bits as i32 {
@@ -156,7 +157,11 @@ pub(crate) const PERSONALITY: ArgumentKind = ArgumentKind::new(|context, _| {
 
 /// An I/O priority: `16388 (IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 4))`.
 pub(crate) const IO_PRIORITY: ArgumentKind = ArgumentKind::new(|context, _| {
-    put!(context, "{} (", value(context));
+    put!(context, "{}", value(context));
+    if context.style.constants == ConstantStyle::Number {
+        return Outcome::Done;
+    }
+    context.put(" (");
     super::process::io_priority(context, value(context) as u64);
     context.put(")");
     Outcome::Done
@@ -171,18 +176,20 @@ pub(crate) const BARRIERS: ArgumentKind = ArgumentKind::new(|context, _| {
         return Outcome::Done;
     }
     put!(context, "{bits:#x} (");
-    let mut rest = bits;
-    let mut bar = "";
-    for (bit, name) in process::MEMBARRIER.names.iter().filter(|(bit, _)| *bit != 0) {
-        if rest & bit != 0 {
-            put!(context, "{bar}{name}");
-            rest &= !bit;
-            bar = "|";
+    context.named(bits, |context| {
+        let mut rest = bits;
+        let mut bar = "";
+        for (bit, name) in process::MEMBARRIER.names.iter().filter(|(bit, _)| *bit != 0) {
+            if rest & bit != 0 {
+                put!(context, "{bar}{name}");
+                rest &= !bit;
+                bar = "|";
+            }
         }
-    }
-    if rest != 0 {
-        put!(context, "{bar}{rest:#x}");
-    }
+        if rest != 0 {
+            put!(context, "{bar}{rest:#x}");
+        }
+    });
     context.put(")");
     Outcome::Done
 });
@@ -190,7 +197,7 @@ pub(crate) const BARRIERS: ArgumentKind = ArgumentKind::new(|context, _| {
 /// A signal that was waited for: `17 (SIGCHLD)`.
 pub(crate) const SIGNAL: ArgumentKind = ArgumentKind::new(|context, _| {
     put!(context, "{} (", value(context));
-    super::signals::signal(context, value(context) as i32);
+    super::signals::write_signal(value(context) as i32, context.out);
     context.put(")");
     Outcome::Done
 });
@@ -214,9 +221,7 @@ pub(crate) const PRCTL: ArgumentKind = ArgumentKind::new(|context, _| {
     let name = match context.argument(0) {
         // PR_CAPBSET_READ, PR_GET_DUMPABLE, PR_GET_KEEPCAPS, PR_GET_SECCOMP
         21 => process::SECCOMP_MODE.get(number as u64),
-        3 => {
-            ["SUID_DUMP_DISABLE", "SUID_DUMP_USER", "SUID_DUMP_ROOT"].get(number as usize).copied()
-        }
+        3 => process::DUMPABLE.get(number as u64),
         _ => None,
     };
     match (context.argument(0), name) {

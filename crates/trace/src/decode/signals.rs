@@ -1,10 +1,13 @@
 //! Signals, sets of signals, actions, and `siginfo_t`.
 
+use text::integer::{push_hexadecimal, push_i64};
+
 use super::{
-    ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, ValueStyle, put, reads,
+    ArgumentKind, CapturePhase, ConstantStyle, DecodeContext, Outcome, StructBytes, ValueStyle,
+    put, reads,
 };
 use crate::event::Signal;
-use crate::flags::{errors, event as names};
+use crate::flags::{errors, event as names, hex};
 
 /// Names of the signals below the real-time ones, by number.
 #[rustfmt::skip]
@@ -39,10 +42,16 @@ pub(crate) fn by_name(text: &str) -> Option<i32> {
 
 /// Writes a signal: `SIGCHLD`, `0`, `99`.
 pub(crate) fn signal(context: &mut DecodeContext<'_>, number: i32) {
-    write_signal(number, context.out);
+    write_styled(number, context.style.constants, context.out);
 }
 
-/// As [`signal`], into any buffer.
+/// Writes a signal in this style.
+fn write_styled(number: i32, style: ConstantStyle, out: &mut Vec<u8>) {
+    let decimal = |out: &mut Vec<u8>| push_i64(out, number.into());
+    style.write(out, decimal, |out| write_signal(number, out));
+}
+
+/// Writes the name of a signal.
 pub(crate) fn write_signal(number: i32, out: &mut Vec<u8>) {
     use std::io::Write as _;
     let _ = match short_name(number) {
@@ -61,8 +70,10 @@ pub(crate) fn set(context: &mut DecodeContext<'_>, bits: u64) {
     context.put("[");
     let members = (1..=SIGNAL_COUNT).filter(|number| shown >> (number - 1) & 1 != 0);
     for (index, number) in members.enumerate() {
-        let space = if index > 0 { " " } else { "" };
-        put!(context, "{space}{}", short_name(number).unwrap_or_default());
+        context.put(if index > 0 { " " } else { "" });
+        context.named_decimal(number.into(), |context| {
+            context.put(&short_name(number).unwrap_or_default());
+        });
     }
     context.put("]");
 }
@@ -118,12 +129,12 @@ pub(crate) const SET_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[reads::fixed(CapturePhase::Exit, 8)]);
 
 fn handler(context: &mut DecodeContext<'_>, address: u64) {
-    match address {
+    context.named(address, |context| match address {
         0 => context.put("SIG_DFL"),
         1 => context.put("SIG_IGN"),
         u64::MAX => context.put("SIG_ERR"),
         _ => put!(context, "{address:#x}"),
-    }
+    });
 }
 
 /// Writes `struct kernel_sigaction`.
@@ -134,7 +145,7 @@ fn action(context: &mut DecodeContext<'_>, bytes: &StructBytes<32>) {
     context.put(", sa_mask=");
     set(context, bytes.u64(24));
     context.put(", sa_flags=");
-    names::ACTION.write(bytes.u64(8), context.out);
+    context.constant(&names::ACTION, bytes.u64(8));
     if bytes.u64(8) & RESTORER != 0 {
         context.put(", sa_restorer=");
         context.pointer(bytes.u64(16));
@@ -158,7 +169,7 @@ fn stack(context: &mut DecodeContext<'_>, bytes: &StructBytes<24>) {
     context.put("{ss_sp=");
     context.pointer(bytes.u64(0));
     context.put(", ss_flags=");
-    names::STACK.write(u64::from(bytes.u32(8)), context.out);
+    context.constant(&names::STACK, u64::from(bytes.u32(8)));
     put!(context, ", ss_size={}}}", bytes.u64(16));
 }
 
@@ -177,7 +188,7 @@ pub(crate) const STACK_OUT: ArgumentKind =
 /// `siginfo_t` that a program sends.
 pub(crate) const SIGINFO_IN: ArgumentKind = ArgumentKind::new(|context, index| {
     context.structure::<128>(context.argument(index), |context, bytes| {
-        siginfo(&Signal::from_siginfo(&bytes.0), context.out);
+        siginfo(&Signal::from_siginfo(&bytes.0), None, &context.style, context.out);
     });
     Outcome::Done
 })
@@ -186,7 +197,7 @@ pub(crate) const SIGINFO_IN: ArgumentKind = ArgumentKind::new(|context, index| {
 /// `siginfo_t` that the kernel fills in.
 pub(crate) const SIGINFO_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
     context.filled::<128>(index, |context, bytes| {
-        siginfo(&Signal::from_siginfo(&bytes.0), context.out);
+        siginfo(&Signal::from_siginfo(&bytes.0), None, &context.style, context.out);
     })
 })
 .reading(&[reads::fixed(CapturePhase::Exit, 128)]);
@@ -253,44 +264,44 @@ fn code_name(signal: &Signal) -> Option<&'static str> {
         .or_else(|| CODES.iter().find(|(code, _)| *code == signal.code).map(|(_, name)| *name))
 }
 
-/// Writes a `siginfo_t`: `{si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=12, …}`.
-pub(crate) fn siginfo(signal: &Signal, out: &mut Vec<u8>) {
-    siginfo_from(signal, None, out);
-}
-
-/// As [`siginfo`], with the name of the process that sent it and how it is written.
-pub(crate) fn siginfo_from(
+/// Writes a `siginfo_t`: `{si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=12, …}`, perhaps with the name
+/// of the process that sent it.
+pub(crate) fn siginfo(
     signal: &Signal,
-    sender: Option<(&[u8], &ValueStyle)>,
+    sender: Option<&[u8]>,
+    style: &ValueStyle,
     out: &mut Vec<u8>,
 ) {
-    use std::io::Write as _;
     if signal.number == 0 {
         out.extend_from_slice(b"{}");
         return;
     }
     out.extend_from_slice(b"{si_signo=");
-    write_signal(signal.number, out);
-    let _ = match code_name(signal) {
-        Some(name) => write!(out, ", si_code={name}"),
-        None => write!(out, ", si_code={:#x}", signal.code),
-    };
+    write_styled(signal.number, style.constants, out);
+    out.extend_from_slice(b", si_code=");
+    let code = |out: &mut Vec<u8>| hex(u64::from(signal.code as u32), out);
+    style.constants.write(out, code, |out| match code_name(signal) {
+        Some(name) => out.extend_from_slice(name.as_bytes()),
+        None => push_hexadecimal(out, u64::from(signal.code as u32)),
+    });
     if signal.error != 0 {
-        let _ = match errors::name(signal.error) {
-            Some(name) => write!(out, ", si_errno={name}"),
-            None => write!(out, ", si_errno={}", signal.error),
-        };
+        out.extend_from_slice(b", si_errno=");
+        let number = |out: &mut Vec<u8>| push_i64(out, signal.error.into());
+        style.constants.write(out, number, |out| match errors::name(signal.error) {
+            Some(name) => out.extend_from_slice(name.as_bytes()),
+            None => number(out),
+        });
     }
-    siginfo_rest(signal, sender, out);
+    siginfo_rest(signal, sender, style, out);
     out.push(b'}');
 }
 
 /// The remaining fields, which depend on the sender.
-fn siginfo_rest(signal: &Signal, sender: Option<(&[u8], &ValueStyle)>, out: &mut Vec<u8>) {
+fn siginfo_rest(signal: &Signal, sender: Option<&[u8]>, style: &ValueStyle, out: &mut Vec<u8>) {
     use std::io::Write as _;
     let written = |out: &mut Vec<u8>| {
         let _ = write!(out, ", si_pid={}", signal.pid);
-        if let Some((name, style)) = sender {
+        if let Some(name) = sender {
             super::text::angled(name, style, out);
         }
         let _ = write!(out, ", si_uid={}", signal.uid);
@@ -330,7 +341,7 @@ fn siginfo_rest(signal: &Signal, sender: Option<(&[u8], &ValueStyle)>, out: &mut
             if code == 1 {
                 let _ = write!(out, "{}", signal.status as i32);
             } else {
-                write_signal(signal.status as i32, out);
+                write_styled(signal.status as i32, style.constants, out);
             }
             let (user, system) = (signal.user_ticks, signal.system_ticks);
             for (name, ticks) in [("utime", user), ("stime", system)] {
@@ -388,7 +399,7 @@ mod tests {
     fn what_came_with_a_signal() {
         let text = |signal: &Signal| {
             let mut out = Vec::new();
-            siginfo(signal, &mut out);
+            siginfo(signal, None, &ValueStyle::default(), &mut out);
             String::from_utf8(out).unwrap()
         };
         let child = Signal {

@@ -21,33 +21,45 @@ pub(crate) fn file_mode(context: &mut DecodeContext<'_>, mode: u32) {
     let kind = (mode & 0o170_000) as u16;
     let name = FILE_TYPES.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name);
     let Some(name) = name else {
-        put!(context, "{}", Mode(mode as u16));
-        return;
-    };
-    put!(context, "{name}|");
-    let mut rest = mode & !0o170_000;
-    for (bit, name) in [(0o4000, "S_ISUID"), (0o2000, "S_ISGID"), (0o1000, "S_ISVTX")] {
-        if rest & bit != 0 {
-            put!(context, "{name}|");
-            rest &= !bit;
+        let number = Mode(mode as u16).to_string();
+        if kind != 0 {
+            return context.put(&number);
         }
-    }
-    put!(context, "{}", Mode(rest as u16));
+        let number = number.as_bytes();
+        return context.remarked(
+            |out| out.extend_from_slice(number),
+            |context| context.out.extend_from_slice(number),
+        );
+    };
+    let number = |out: &mut Vec<u8>| out.extend_from_slice(format!("0{mode:o}").as_bytes());
+    context.named_as(number, |context| {
+        put!(context, "{name}|");
+        let mut rest = mode & !0o170_000;
+        for (bit, name) in [(0o4000, "S_ISUID"), (0o2000, "S_ISGID"), (0o1000, "S_ISVTX")] {
+            if rest & bit != 0 {
+                put!(context, "{name}|");
+                rest &= !bit;
+            }
+        }
+        put!(context, "{}", Mode(rest as u16));
+    });
 }
 
 /// Writes a device: `makedev(0x8, 0x1)`.
 pub(crate) fn device(context: &mut DecodeContext<'_>, device: u64) {
     let major = (device >> 32 & 0xffff_f000) | (device >> 8 & 0xfff);
     let minor = (device >> 12 & 0xffff_ff00) | (device & 0xff);
-    makedev(context, major, minor);
+    makedev(context, device, major, minor);
 }
 
-fn makedev(context: &mut DecodeContext<'_>, major: u64, minor: u64) {
-    context.put("makedev(");
-    context.hex(major);
-    context.put(", ");
-    context.hex(minor);
-    context.put(")");
+fn makedev(context: &mut DecodeContext<'_>, device: u64, major: u64, minor: u64) {
+    context.named(device, |context| {
+        context.put("makedev(");
+        context.hex(major);
+        context.put(", ");
+        context.hex(minor);
+        context.put(")");
+    });
 }
 
 fn is_device(mode: u32) -> bool {
@@ -95,12 +107,12 @@ pub(crate) const STAT: ArgumentKind =
 fn statx(context: &mut DecodeContext<'_>, bytes: &StructBytes<256>) {
     let mode = u32::from(bytes.u16(28));
     context.put("{stx_mask=");
-    names::STATX.write(u64::from(bytes.u32(0)), context.out);
+    context.constant(&names::STATX, u64::from(bytes.u32(0)));
     if context.style.whole {
         put!(context, ", stx_blksize={}", bytes.u32(4));
     }
     context.put(", stx_attributes=");
-    names::STATX_ATTRIBUTES.write(bytes.u64(8), context.out);
+    context.constant(&names::STATX_ATTRIBUTES, bytes.u64(8));
     if context.style.whole {
         put!(context, ", stx_nlink={}", bytes.u32(16));
         put!(context, ", stx_uid={}, stx_gid={}", bytes.u32(20), bytes.u32(24));
@@ -116,7 +128,7 @@ fn statx(context: &mut DecodeContext<'_>, bytes: &StructBytes<256>) {
         return;
     }
     put!(context, ", stx_blocks={}, stx_attributes_mask=", bytes.u64(48));
-    names::STATX_ATTRIBUTES.write(bytes.u64(56), context.out);
+    context.constant(&names::STATX_ATTRIBUTES, bytes.u64(56));
     for (name, at) in [("atime", 64), ("btime", 80), ("ctime", 96), ("mtime", 112)] {
         put!(context, ", stx_{name}={{tv_sec={}, tv_nsec={}}}", bytes.i64(at), bytes.u32(at + 8));
         time::remark(context, bytes.i64(at), Some((u64::from(bytes.u32(at + 8)), 9)));
@@ -137,7 +149,7 @@ pub(crate) const STATX: ArgumentKind =
 
 fn statfs(context: &mut DecodeContext<'_>, bytes: &StructBytes<120>) {
     context.put("{f_type=");
-    names::FILE_SYSTEM.write(bytes.u64(0), context.out);
+    context.constant(&names::FILE_SYSTEM, bytes.u64(0));
     for (name, at) in
         [("bsize", 8), ("blocks", 16), ("bfree", 24), ("bavail", 32), ("files", 40), ("ffree", 48)]
     {
@@ -149,7 +161,7 @@ fn statfs(context: &mut DecodeContext<'_>, bytes: &StructBytes<120>) {
     context.hex(u64::from(bytes.u32(60)));
     put!(context, "]}}, f_namelen={}, f_frsize={}", bytes.u64(64), bytes.u64(72));
     context.put(", f_flags=");
-    names::FILE_SYSTEM_FLAGS.write(bytes.u64(80), context.out);
+    context.constant(&names::FILE_SYSTEM_FLAGS, bytes.u64(80));
     context.put("}");
 }
 
@@ -161,7 +173,7 @@ pub(crate) const STATFS: ArgumentKind =
 /// A device number as `ustat` takes it.
 pub(crate) const DEVICE: ArgumentKind = ArgumentKind::new(|context, index| {
     let number = context.argument(index) & 0xffff_ffff;
-    makedev(context, number >> 8 & 0xfff, (number >> 12 & 0xfff00) | (number & 0xff));
+    makedev(context, number, number >> 8 & 0xfff, (number >> 12 & 0xfff00) | (number & 0xff));
     super::Outcome::Done
 });
 
@@ -177,6 +189,6 @@ pub(crate) const NODE_DEVICE: ArgumentKind = ArgumentKind::new(|context, index| 
         return super::Outcome::Skip;
     }
     let number = context.argument(index) & 0xffff_ffff;
-    makedev(context, number >> 8 & 0xfff, (number >> 12 & 0xfff00) | (number & 0xff));
+    makedev(context, number, number >> 8 & 0xfff, (number >> 12 & 0xfff00) | (number & 0xff));
     super::Outcome::Done
 });

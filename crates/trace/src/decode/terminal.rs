@@ -128,30 +128,37 @@ static CHARACTERS: [&str; 17] = [
 pub(crate) fn write(context: &mut DecodeContext<'_>, bytes: &StructBytes<36>) {
     let (output, control) = (bytes.u32(4), bytes.u32(8));
     context.put("{c_iflag=");
-    INPUT.write(u64::from(bytes.u32(0)), context.out);
+    context.constant(&INPUT, u64::from(bytes.u32(0)));
     context.put(", c_oflag=");
     let mut delays = 0;
     for (index, (shift, width, name)) in DELAYS.iter().enumerate() {
         delays |= width << shift;
-        put!(context, "{}{name}{}", if index > 0 { "|" } else { "" }, output >> shift & width);
+        context.put(if index > 0 { "|" } else { "" });
+        let bits = output & width << shift;
+        context.named(bits.into(), |context| put!(context, "{name}{}", bits >> shift));
     }
     rest(context, &OUTPUT, output & !delays);
     context.put(", c_cflag=");
     let code = control & 0x100f;
-    match SPEEDS.iter().find(|(number, _)| *number == code) {
+    context.named(code.into(), |context| match SPEEDS.iter().find(|(number, _)| *number == code) {
         Some((_, name)) => context.put(name),
         None => put!(context, "{code:#x}"),
-    }
-    put!(context, "|CS{}", 5 + (control >> 4 & 3));
+    });
+    context.put("|");
+    let size = control >> 4 & 3;
+    context.named(u64::from(size << 4), |context| put!(context, "CS{}", 5 + size));
     rest(context, &CONTROL, control & !0x103f);
     context.put(", c_lflag=");
-    LOCAL.write(u64::from(bytes.u32(12)), context.out);
+    context.constant(&LOCAL, u64::from(bytes.u32(12)));
     if !context.style.whole {
         context.put(", ...}");
         return;
     }
     match bytes.0[16] {
-        0 => context.put(", c_line=N_TTY"),
+        0 => {
+            context.put(", c_line=");
+            context.named(0, |context| context.put("N_TTY"));
+        }
         number => put!(context, ", c_line={number:#x}"),
     }
     context.put(", c_cc=[");
@@ -170,6 +177,6 @@ pub(crate) fn write(context: &mut DecodeContext<'_>, bytes: &StructBytes<36>) {
 fn rest(context: &mut DecodeContext<'_>, set: &'static Flags, bits: u32) {
     if bits != 0 {
         context.put("|");
-        set.write_rest(u64::from(bits), context.out);
+        context.more_flags(set, u64::from(bits));
     }
 }

@@ -139,12 +139,16 @@ pub(crate) const FILE_TIMES: ArgumentKind = ArgumentKind::new(|context, index| {
             if at > 0 {
                 context.put(", ");
             }
-            match bytes.u64(at + 8) {
-                0x3fff_ffff => context.put("UTIME_NOW"),
-                0x3fff_fffe => context.put("UTIME_OMIT"),
-                nanoseconds => {
-                    let seconds = bytes.i64(at);
-                    put!(context, "{{tv_sec={seconds}, tv_nsec={nanoseconds}}}");
+            let (seconds, nanoseconds) = (bytes.i64(at), bytes.u64(at + 8));
+            let number = |out: &mut Vec<u8>| {
+                let text = format!("{{tv_sec={seconds}, tv_nsec={nanoseconds}}}");
+                out.extend_from_slice(text.as_bytes());
+            };
+            match nanoseconds {
+                0x3fff_ffff => context.named_as(number, |context| context.put("UTIME_NOW")),
+                0x3fff_fffe => context.named_as(number, |context| context.put("UTIME_OMIT")),
+                _ => {
+                    number(context.out);
                     remark(context, seconds, Some((nanoseconds, 9)));
                 }
             }

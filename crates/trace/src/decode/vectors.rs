@@ -99,7 +99,7 @@ fn message(
         control(context, bytes.u64(32), control_length);
     }
     put!(context, ", msg_controllen={control_length}, msg_flags=");
-    names::MESSAGE.write(u64::from(bytes.u32(48)), context.out);
+    context.constant(&names::MESSAGE, u64::from(bytes.u32(48)));
     context.put("}");
 }
 
@@ -125,7 +125,7 @@ fn control(context: &mut DecodeContext<'_>, address: u64, length: u64) {
             context.put(", ");
         }
         put!(context, "{{cmsg_len={size}, cmsg_level=");
-        names::LEVEL.write(u64::from(header.u32(8)), context.out);
+        context.constant(&names::LEVEL, u64::from(header.u32(8)));
         context.put(", cmsg_type=");
         let (level, kind) = (header.i32(8), header.i32(12));
         control_type(context, level, kind);
@@ -149,15 +149,17 @@ fn control_type(context: &mut DecodeContext<'_>, level: i32, kind: i32) {
     const SOCKET: &[(i32, &str)] =
         &[(1, "SCM_RIGHTS"), (2, "SCM_CREDENTIALS"), (3, "SCM_SECURITY"), (4, "SCM_PIDFD")];
     match level {
-        libc::SOL_SOCKET => match SOCKET.iter().find(|(number, _)| *number == kind) {
-            Some((_, name)) => context.put(name),
-            None => match names::SOCKET_OPTION.get(kind as u64) {
-                Some(name) => context.put(name),
-                None => put!(context, "{kind:#x} /* SCM_??? */"),
-            },
-        },
-        libc::SOL_IP => names::IP_OPTION.write(kind as u32 as u64, context.out),
-        libc::SOL_IPV6 => names::IPV6_OPTION.write(kind as u32 as u64, context.out),
+        libc::SOL_SOCKET => context.named(u64::from(kind as u32), |context| {
+            match SOCKET.iter().find(|(number, _)| *number == kind) {
+                Some((_, name)) => context.put(name),
+                None => match names::SOCKET_OPTION.get(kind as u64) {
+                    Some(name) => context.put(name),
+                    None => put!(context, "{kind:#x} /* SCM_??? */"),
+                },
+            }
+        }),
+        libc::SOL_IP => context.constant(&names::IP_OPTION, kind as u32 as u64),
+        libc::SOL_IPV6 => context.constant(&names::IPV6_OPTION, kind as u32 as u64),
         _ => context.hex(u64::from(kind as u32)),
     }
 }

@@ -5,6 +5,10 @@
 //! the `execve` of a file that was looked up before.  (`execvp` would try one folder after the
 //! other, and each try would be counted.)  If `execve` fails, the child sends the error number back
 //! and exits.
+//!
+//! With [`TracerPlace`] the roles are exchanged (`-D`): this process becomes the command, and a grandchild
+//! goes on in its place.  The command stays the child of whoever started this process, and has no child
+//! that it does not know, since the process between the two has ended before.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
@@ -47,6 +51,47 @@ pub struct TracedCommand {
     /// Which of stdin and stdout the command alone has once it is released: the caller gets
     /// `/dev/null` in their place, so that a pipe ends when the command closes it.
     pub handed_over: [bool; 2],
+    /// This process becomes the command, and a grandchild goes on in its place; only by ptrace, and
+    /// while this process has no other thread that is needed.
+    pub tracer: Option<TracerPlace>,
+}
+
+/// Where a tracer runs that is no parent of its command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TracerPlace {
+    /// In the process group and the session of the command.
+    Grandchild,
+    /// In a process group of its own.
+    Group,
+    /// In a session of its own.
+    Session,
+}
+
+impl TracerPlace {
+    /// The place that so many `-D` ask for.
+    #[must_use]
+    pub fn of_count(count: u8) -> Option<Self> {
+        match count {
+            0 => None,
+            1 => Some(TracerPlace::Grandchild),
+            2 => Some(TracerPlace::Group),
+            _ => Some(TracerPlace::Session),
+        }
+    }
+}
+
+impl std::str::FromStr for TracerPlace {
+    type Err = &'static str;
+
+    /// Parses the word of `--daemonize=`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "grandchild" => Ok(TracerPlace::Grandchild),
+            "pgroup" | "pgrp" => Ok(TracerPlace::Group),
+            "session" => Ok(TracerPlace::Session),
+            _ => Err("give grandchild, pgroup or session"),
+        }
+    }
 }
 
 /// A user to run a command as.
@@ -221,17 +266,27 @@ impl HeldCommand {
         })?;
         // A signal handler of this process must not run in the child.
         let before = block_signals();
-        // SAFETY: until its `execve` or its exit the child calls nothing that takes a lock or
-        // allocates.
-        let pid = unsafe { libc::fork() };
-        if pid == 0 {
-            // With this end open, too, the child would wait for ever for a tracer that was killed.
-            // SAFETY: the child's copy of the descriptor; `socket` is never dropped here.
+        // Until its `execve` or its exit the command calls nothing that takes a lock or allocates.
+        let side = match command.tracer {
+            None => fork(),
+            Some(place) => fork_tracer(place),
+        };
+        if side == Side::Command {
+            // With this end open, too, it would wait for ever for a tracer that was killed.
+            // SAFETY: its copy of the descriptor; `socket` is never dropped here.
             unsafe { libc::close(socket.as_raw_fd()) };
+            if command.tracer.is_some() {
+                allow_tracer(theirs.as_raw_fd());
+            }
             prepare_and_run(&ready, theirs.as_raw_fd(), &before);
         }
         let error = Error::last("starting a process for the command");
         set_signals(&before);
+        drop(theirs);
+        let Side::Tracer(pid) = side else { return Err(error) };
+        if command.tracer.is_some() {
+            ask_to_trace(&socket)?;
+        }
         let pidfd = Pid::from_raw(pid.max(0)).ok_or(error)?;
         let pidfd = match rustix::process::pidfd_open(pidfd, PidfdFlags::empty()) {
             Ok(pidfd) => pidfd,
@@ -328,6 +383,86 @@ impl Drop for HeldCommand {
     fn drop(&mut self) {
         if !self.released {
             end_child(self.pid);
+        }
+    }
+}
+
+/// Which process this is, after a fork.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// The one that becomes the command.
+    Command,
+    /// The one that traces the command of this number.
+    Tracer(i32),
+    /// There is no other.
+    Failed,
+}
+
+/// Forks; the child is the command.
+fn fork() -> Side {
+    // SAFETY: what the child may call is said where this is called.
+    match unsafe { libc::fork() } {
+        0 => Side::Command,
+        pid if pid > 0 => Side::Tracer(pid),
+        _ => Side::Failed,
+    }
+}
+
+/// Forks twice; this process is the command, and its grandchild the tracer.
+fn fork_tracer(place: TracerPlace) -> Side {
+    // SAFETY: plain system calls; the child only forks and exits, and the grandchild has all that
+    // the thread that called this has.
+    unsafe {
+        let command = libc::getpid();
+        match libc::fork() {
+            0 => match libc::fork() {
+                0 => {
+                    match place {
+                        TracerPlace::Grandchild => {}
+                        TracerPlace::Group => {
+                            libc::setpgid(0, 0);
+                        }
+                        TracerPlace::Session => {
+                            libc::setsid();
+                        }
+                    }
+                    Side::Tracer(command)
+                }
+                pid => libc::_exit(i32::from(pid < 0)),
+            },
+            pid if pid > 0 => {
+                let mut status = 0;
+                // All signals are blocked, so none interrupts it.
+                let waited = libc::waitpid(pid, &raw mut status, libc::__WALL);
+                if waited == pid && status == 0 { Side::Command } else { Side::Failed }
+            }
+            _ => Side::Failed,
+        }
+    }
+}
+
+/// Tells the command who will trace it, and waits until it allows that.
+fn ask_to_trace(mut socket: &UnixStream) -> Result<(), Error> {
+    let own = std::process::id();
+    let mut answer = [0];
+    socket
+        .write_all(&own.to_ne_bytes())
+        .and_then(|()| socket.read_exact(&mut answer))
+        .map_err(|why| Error::System { what: "asking the command to be traced", why })
+}
+
+/// Allows the tracer that asks on this socket to trace this process, which Yama
+/// (`kernel.yama.ptrace_scope`) allows no process that is not its parent.  Allocates nothing.
+fn allow_tracer(socket: i32) {
+    let mut bytes = [0u8; 4];
+    // SAFETY: reads and writes no more than the bytes, which are live.
+    unsafe {
+        // Four bytes that were written at once come at once.
+        if libc::read(socket, bytes.as_mut_ptr().cast(), bytes.len()) == bytes.len() as isize {
+            let tracer = libc::c_ulong::from(u32::from_ne_bytes(bytes));
+            // EINVAL without Yama.
+            libc::prctl(libc::PR_SET_PTRACER, tracer, 0, 0, 0);
+            libc::write(socket, bytes.as_ptr().cast(), 1);
         }
     }
 }
@@ -479,6 +614,7 @@ mod tests {
             user: None,
             closed: [false; 3],
             handed_over: [false; 2],
+            tracer: None,
         };
         let mut held = HeldCommand::start(&command).unwrap();
         assert_eq!(held.ended().unwrap(), None);

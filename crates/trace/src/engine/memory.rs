@@ -64,6 +64,7 @@ mod tests {
             user: None,
             closed: [false; 3],
             handed_over: [false; 2],
+            tracer: None,
         };
         // Held before its execve, so that it is still a copy of this process.
         let child = HeldCommand::start(&command).unwrap();

@@ -127,8 +127,10 @@ impl PtraceEngine {
         scope: FollowScope,
         wanted: CallFilter,
     ) -> Result<Self, Error> {
+        // First, as this may go on in another process, which inherits no timer.
+        let held = HeldCommand::start(command)?;
         let mut engine = Self::new(TraceWay::Ptrace, scope, wanted)?;
-        engine.begin(HeldCommand::start(command)?)?;
+        engine.begin(held)?;
         Ok(engine)
     }
 
@@ -144,9 +146,9 @@ impl PtraceEngine {
         scope: FollowScope,
         wanted: CallFilter,
     ) -> Result<Self, Error> {
-        let filter = Filter::of(&wanted);
+        let held = HeldCommand::with(command, Some(Filter::of(&wanted)))?;
         let mut engine = Self::new(TraceWay::Seccomp, scope, wanted)?;
-        engine.begin(HeldCommand::with(command, Some(filter))?)?;
+        engine.begin(held)?;
         Ok(engine)
     }
 

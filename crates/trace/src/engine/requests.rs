@@ -175,9 +175,9 @@ fn set_register(task: i32, offset: usize, value: u64) -> Result<(), i32> {
     request(libc::PTRACE_POKEUSER, task, offset, value as usize)
 }
 
-/// Makes a task that has stopped at the entry of a call skip the call.
-pub(super) fn skip_call(task: i32) -> Result<(), i32> {
-    set_register(task, std::mem::offset_of!(libc::user_regs_struct, orig_rax), u64::MAX)
+/// Makes a task that has stopped at the entry of a call make the call of this number, or none (-1).
+pub(super) fn set_call(task: i32, number: u64) -> Result<(), i32> {
+    set_register(task, std::mem::offset_of!(libc::user_regs_struct, orig_rax), number)
 }
 
 /// Sets the result of the call at whose exit a task has stopped.

@@ -227,6 +227,12 @@ pub(crate) static ARCH: Names = Names { unknown: "ARCH_???", names: names![
     (0x2002, "ARCH_MAP_VDSO_32"), (0x2003, "ARCH_MAP_VDSO_64"),
 ] };
 
+/// `prctl(PR_SET_DUMPABLE)`.
+#[rustfmt::skip]
+pub(crate) static DUMPABLE: Names = Names { unknown: "SUID_DUMP_???", names: names![
+    (0, "SUID_DUMP_DISABLE"), (1, "SUID_DUMP_USER"), (2, "SUID_DUMP_ROOT"),
+] };
+
 /// `seccomp`.
 #[rustfmt::skip]
 pub(crate) static SECCOMP: Names = Names { unknown: "SECCOMP_SET_MODE_???", names: names![

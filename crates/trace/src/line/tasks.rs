@@ -20,8 +20,7 @@ impl EventPrinter<'_> {
         line.push(b' ');
         let style = &self.printer.options.style;
         let sender = style.commands.then(|| self.descriptors.command(signal.pid)).flatten();
-        let sender = sender.as_deref().map(|name| (name, style));
-        signals::siginfo_from(signal, sender, &mut line);
+        signals::siginfo(signal, sender.as_deref(), style, &mut line);
         line.extend_from_slice(b" ---");
         self.finish_line(line)
     }

@@ -165,7 +165,7 @@ pub fn count(
     output: &mut dyn Write,
     messages: &mut dyn Write,
 ) -> Result<Option<WaitStatus>, ReportError> {
-    let (counter, not_kernel) = Counter::start(request, options.way)?;
+    let (counter, not_kernel) = Counter::start(request, options.way, !options.explain)?;
     if let Some(why) = not_kernel.filter(|_| options.explain) {
         let also = match options.summary.wall {
             true => "",

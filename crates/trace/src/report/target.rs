@@ -17,6 +17,15 @@ pub enum TraceTarget {
     Everybody,
 }
 
+impl TraceTarget {
+    /// Why it can only be traced by ptrace, if that is so.
+    #[must_use]
+    pub(super) fn needs_ptrace(&self) -> Option<&'static str> {
+        let is_apart = matches!(self, TraceTarget::Command(command) if command.tracer.is_some());
+        is_apart.then_some("-D: the end of a command that is no child is known by ptrace alone")
+    }
+}
+
 /// Changes an environment as `-E` says: `NAME=value` sets a variable, `NAME` removes it.
 ///
 /// # Errors

@@ -4,6 +4,7 @@
 //! inject=openat:error=ENOENT:when=3       the third openat of each task fails
 //! inject=%file:delay_enter=10ms           calls on files begin 10 ms later
 //! inject=close:retval=0:signal=USR1       close is not made, seems to succeed, and a signal comes
+//! inject=chdir:retval=0:syscall=getuid    getuid is made instead of chdir, which seems to succeed
 //! fault=read                              read fails with ENOSYS
 //! ```
 //!
@@ -15,6 +16,7 @@ use super::{CallSet, SelectError};
 use crate::decode::signals;
 use crate::engine::Tampering;
 use crate::flags::errors;
+use crate::{Abi, CallId};
 
 /// The largest number of a call that `when=` takes.
 const WHEN_MAX: u32 = 65_535;
@@ -35,6 +37,7 @@ impl Tampering {
         let mut tampering = Tampering {
             calls: CallSet::parse(parts.next().unwrap_or_default())?.wanted(),
             result: None,
+            instead: None,
             signal: 0,
             delay_enter: Duration::ZERO,
             delay_exit: Duration::ZERO,
@@ -66,7 +69,7 @@ impl Tampering {
         if is_fault && tampering.result.is_none() {
             tampering.result = Some(-i64::from(libc::ENOSYS));
         }
-        let is_idle = given.iter().all(|word| *word == "when");
+        let is_idle = given.iter().all(|word| matches!(*word, "when" | "syscall"));
         if is_idle && !is_fault {
             return refuse("say what is done: error=, retval=, signal=, delay_enter=, delay_exit=");
         }
@@ -88,12 +91,19 @@ impl Tampering {
                 return Ok(true);
             }
             "when" => return Ok(self.set_when(value).is_some()),
-            "syscall" | "poke_enter" | "poke_exit" => {
-                return Err("other calls and other memory are not injected");
+            "syscall" => self.instead = pure_call(value),
+            "poke_enter" | "poke_exit" => return Err("other memory is not injected"),
+            _ => {
+                return Err(
+                    "the words are error, retval, syscall, signal, delay_enter, delay_exit, when",
+                );
             }
-            _ => return Err("the words are error, retval, signal, delay_enter, delay_exit, when"),
         }
-        Ok(if word == "signal" { self.signal != 0 } else { self.result.is_some() })
+        Ok(match word {
+            "signal" => self.signal != 0,
+            "syscall" => self.instead.is_some(),
+            _ => self.result.is_some(),
+        })
     }
 
     /// `FIRST`, `FIRST..LAST`, each with `+` or `+STEP`.
@@ -128,10 +138,18 @@ fn wanted_value(word: &str) -> &'static str {
     match word {
         "error" => "give an error by its name (ENOENT) or number, from 1 to 4095",
         "retval" => "give a number",
+        "syscall" => "give a call without arguments and effects, of the class %pure: getpid, …",
         "signal" => "give a signal by its name (USR1) or number",
         "when" => "give FIRST or FIRST..LAST, perhaps with +STEP, from 1 to 65535",
         _ => "give microseconds, or a number with s, ms, us or ns",
     }
+}
+
+/// The name of a call of the class `%pure`.
+fn pure_call(name: &str) -> Option<&'static str> {
+    let pure = CallSet::parse("%pure").ok()?;
+    let call = CallId::by_name(Abi::X86_64, name).filter(|call| pure.has(*call))?;
+    call.known_name()
 }
 
 fn error_number(text: &str) -> Option<i32> {
@@ -208,6 +226,8 @@ mod tests {
             "openat:signal=99",
             "openat:delay_enter=1h",
             "openat:syscall=getpid",
+            "openat:error=EIO:syscall=openat",
+            "openat:error=EIO:syscall=nosuch",
             "foo:error=EIO",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");

@@ -80,7 +80,6 @@ fn long(
     match name {
         // Given twice it is no `-ff`.
         "follow-forks" if line.iter().any(|word| word == "--follow-forks") => return None,
-        "const-print-style" if value == "=abbrev" => return None,
         "successful-only" | "failed-only" if value.is_empty() => {
             line.push(status(name == "successful-only"));
             return None;
@@ -145,7 +144,6 @@ fn letters(
             b'i' => line.push("--instruction-pointer".into()),
             b'z' | b'Z' => line.push(status(letter == b'z')),
             b'k' => line.push("--stack-traces".into()),
-            b'D' => line.push("--daemonize".into()),
             b'd' => line.push("--debug".into()),
             b'Y' => line.push("--decode-pids=comm".into()),
             // The older name of -f.
@@ -162,9 +160,6 @@ fn with_value(letter: u8, value: Option<OsString>, line: &mut Vec<OsString>) {
         b'b' => "--detach-on=",
         b'I' => "--interruptible=",
         b'O' => "--summary-syscall-overhead=",
-        // The only supported style.
-        b'X' if value.as_deref() == Some(OsStr::new("abbrev")) => return,
-        b'X' => "--const-print-style=",
         _ => "",
     };
     let mut argument = OsString::from(name);
@@ -201,15 +196,15 @@ mod tests {
         check("-a60 -e trace=open ls", "trace --strace --columns=60 -etrace=open ls");
         check("-fip 12", "trace --strace -f --instruction-pointer -p12");
         check("-o - ls", "trace --strace -o./- ls");
-        check("-Xabbrev -F ls", "trace --strace -f ls");
+        check("-Xabbrev -F ls", "trace --strace -Xabbrev -f ls");
         check("-F -f -F ls", "trace --strace -f ls");
         check("--follow-forks --follow ls", "trace --strace --follow-forks ls");
         check("-FF ls", "trace --strace -f ls");
-        check("-X raw ls", "trace --strace --const-print-style=raw ls");
+        check("-X raw ls", "trace --strace -Xraw ls");
         check("--trace open --col 9 ls", "trace --strace -etrace=open --columns=9 ls");
         check(
             "--const-print-style=abbrev --status=none -z ls",
-            "trace --strace -estatus=none -estatus=successful ls",
+            "trace --strace --const-print-style=abbrev -estatus=none -estatus=successful ls",
         );
         check("--follow --output=x ls", "trace --strace --follow-forks --output=x ls");
         check("--summary-only ls", "trace --strace --summary-only ls");

@@ -30,6 +30,7 @@ pub(crate) fn command(words: &[&str]) -> TracedCommand {
         user: None,
         closed: [false; 3],
         handed_over: [false; 2],
+        tracer: None,
     }
 }
 

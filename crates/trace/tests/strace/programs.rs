@@ -107,6 +107,7 @@ pub(super) fn command(words: &[&str]) -> TracedCommand {
         user: None,
         closed: [false; 3],
         handed_over: [false; 2],
+        tracer: None,
     }
 }
 
@@ -122,6 +123,7 @@ fn line_options(options: &[&str]) -> LineOptions {
             "-Z" => lines.statuses = CallStatuses::only(CallStatus::Failed),
             "-n" => lines.numbers = true,
             "-x" => lines.style.hex_texts = 1,
+            "-X" => lines.style.constants = words.next().unwrap().parse().unwrap(),
             "-s" => lines.style.text_limit = words.next().unwrap().parse().unwrap(),
             "-a" => lines.column = words.next().unwrap().parse().unwrap(),
             "-P" => lines.paths.push(words.next().unwrap().as_bytes().to_vec()),
@@ -364,6 +366,8 @@ fn calls_of_every_subject() {
         &["-e", "status=failed,unfinished"],
         &["-e", "abbrev=!newfstatat", "-e", "quiet=exit"],
         &["-P", "FOLDER/a"],
+        &["-X", "raw"],
+        &["-X", "verbose", "-v"],
     ] {
         compare(&["perl", &work, "FOLDER"], options, nothing);
     }
@@ -379,7 +383,8 @@ fn arguments_at_the_edge() {
     let folder = tempfile::tempdir().unwrap();
     let alone = std::process::Command::new("perl").arg(&edges).arg(folder.path()).output().unwrap();
     assert!(alone.status.success(), "{alone:?}");
-    for options in [&[][..], &["-s", "8"], &["-v", "-x"]] {
+    for options in [&[][..], &["-s", "8"], &["-v", "-x"], &["-X", "verbose"], &["-v", "-X", "raw"]]
+    {
         compare(&["perl", &edges, "FOLDER"], options, nothing);
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use trace::engine::TraceWay;
+use trace::engine::{TraceWay, TracerPlace};
 use trace::report::Interruption;
 
 /// Arguments of `whit trace`.
@@ -105,6 +105,15 @@ pub(crate) struct TraceArguments {
     /// INT, TERM, HUP and QUIT: 1 or 2, the trace ends, the command too; 3, nothing; 4, nor TSTP
     #[arg(short = 'I', long, value_name = "WHEN")]
     pub(super) interruptible: Option<Interruption>,
+
+    /// Trace from a grandchild: the command stays the caller's child; -DD, -DDD: see --daemonize
+    #[arg(short = 'D', action = clap::ArgAction::Count, requires = "command")]
+    pub(super) apart: u8,
+
+    /// As -D; =pgroup: as -DD, =session: as -DDD
+    #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true,
+          default_missing_value = "grandchild", requires = "command")]
+    pub(super) daemonize: Option<TracerPlace>,
 
     /// Detach from tasks that have called execve (by ptrace)
     #[arg(short = 'b', long, value_name = "execve", value_parser = ["execve"])]
@@ -266,6 +275,10 @@ pub(crate) struct EventArguments {
           default_missing_value = "all", value_parser = ["all", "non-ascii", "non-ascii-chars", "none"], help_heading = LINES)]
     pub(super) strings_in_hex: Option<String>,
 
+    /// Numbers with names: abbrev, the names; raw, the numbers; verbose, both
+    #[arg(short = 'X', long = "const-print-style", value_name = "STYLE", default_value = "abbrev", help_heading = LINES)]
+    pub(super) constants: trace::ConstantStyle,
+
     /// The number of the call before its name
     #[arg(short = 'n', long = "syscall-number", help_heading = LINES)]
     pub(super) numbers: bool,
@@ -308,11 +321,17 @@ impl TraceArguments {
         (self.follow > 1 || self.output_separately) && self.output.is_some()
     }
 
+    /// Where a tracer runs that is no parent of the command.
+    pub(super) fn tracer(&self) -> Option<TracerPlace> {
+        self.daemonize.or(TracerPlace::of_count(self.apart))
+    }
+
     /// Refuses what cannot be traced on other hosts.
     pub(super) fn check_hosts(&self) -> anyhow::Result<()> {
         let by = self.by.as_deref().is_some_and(|by| by != "host");
         let given = [
             (!self.processes.is_empty(), "-p: a number is another process on each: give --comm"),
+            (self.tracer().is_some(), "-D: the shell there starts the command"),
             (self.interval.is_some(), "-i: each host begins when it is reached"),
             (self.separates(), "-ff -o: leave the second f out"),
             (by, "--by: only --by host is added up"),

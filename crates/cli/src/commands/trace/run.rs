@@ -201,6 +201,9 @@ fn target(arguments: &TraceArguments) -> anyhow::Result<TraceTarget> {
 /// The command, with the environment changed as `-E` says.
 fn command(arguments: &TraceArguments) -> anyhow::Result<TracedCommand> {
     let (program, words) = arguments.command.split_first().context("no command given")?;
+    let is_piped = arguments.output.as_deref().is_some_and(|name| name.starts_with(['|', '!']));
+    ensure!(arguments.apart <= 3, "-D: given {} times, at most 3", arguments.apart);
+    ensure!(!is_piped || arguments.tracer().is_none(), "-D excludes -o |COMMAND: give a file");
     let mut environment = std::env::vars_os().collect();
     target::change_environment(&mut environment, &arguments.environment)?;
     Ok(TracedCommand {
@@ -212,6 +215,7 @@ fn command(arguments: &TraceArguments) -> anyhow::Result<TracedCommand> {
         user: arguments.user.as_deref().map(CommandUser::by_name).transpose()?,
         closed: crate::descriptors::closed(),
         handed_over: [true, arguments.output.as_deref() != Some("-")],
+        tracer: arguments.tracer(),
     })
 }
 
@@ -289,6 +293,7 @@ fn line_options(
             },
             descriptors: arguments.descriptors.min(2).max(selection.descriptors),
             commands: selection.commands,
+            constants: arguments.constants,
             zone_s: crate::zone::local().to_offset(jiff::Timestamp::now()).seconds(),
         },
         wall_offset_ns: trace::wall_offset_ns(),

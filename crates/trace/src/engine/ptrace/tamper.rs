@@ -1,6 +1,7 @@
 //! Changes calls of stopped tasks, as [`Tampering`](crate::engine::Tampering) says.
 //!
-//! A call whose number becomes -1 at its entry is not made; at its exit its result is written over.
+//! A call whose number becomes -1 at its entry is not made, or becomes one without effects that is made
+//! instead; at its exit its result is written over.
 //! A signal is sent by resuming the task with it.  A delay is a sleep of this thread, so tasks that
 //! stop meanwhile wait too.
 
@@ -52,7 +53,8 @@ impl PtraceEngine {
             return none;
         }
         // A task that was killed meanwhile reports its exit itself.
-        let is_skipped = rule.result.is_some() && requests::skip_call(id).is_ok();
+        let is_skipped =
+            rule.result.is_some() && requests::set_call(id, rule.harmless(call.abi)).is_ok();
         if !rule.delay_enter.is_zero() {
             std::thread::sleep(rule.delay_enter);
         }

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use serde_json::{Map, Value, json};
 
 use super::single::{PrinterOutput, SingleOutput};
-use crate::decode::signals;
+use crate::decode::{ValueStyle, signals};
 use crate::event::{Call, Signal, error_of};
 use crate::flags::errors;
 use crate::line::CallText;
@@ -150,7 +150,7 @@ fn signal_members(event: EventKind, number: i32, object: &mut Map<String, Value>
     let name = text(&|out| signals::write_signal(number, out));
     object.insert("signal".to_owned(), name.into());
     if let EventKind::Signal(signal) = event {
-        let details = text(&|out| signals::siginfo(&signal, out));
+        let details = text(&|out| signals::siginfo(&signal, None, &ValueStyle::default(), out));
         object.insert("details".to_owned(), details.into());
     }
 }

@@ -102,7 +102,7 @@ fn beyond_kernel(target: &TraceTarget, options: &EventOptions) -> Option<String>
     if matches!(target, TraceTarget::Everybody) || is_limited(options) {
         return None;
     }
-    if let Some(why) = options.interference.needs_stops() {
+    if let Some(why) = options.interference.needs_stops().or(target.needs_ptrace()) {
         return Some(why.to_owned());
     }
     if !options.interference.beside.is_empty() {
@@ -134,6 +134,7 @@ fn refuse_in_kernel(target: &TraceTarget, options: &EventOptions) -> Result<(), 
     let EventOptions { interference, lines, .. } = options;
     let cannot = !interference.beside.is_empty()
         || interference.needs_stops().is_some()
+        || target.needs_ptrace().is_some()
         || lines.pointers
         || !lines.dumps.are_none();
     match beyond_kernel(target, options).filter(|_| cannot) {

@@ -64,13 +64,19 @@ pub(super) enum CountProgress {
 
 impl Counter {
     /// Begins to count in the way that is asked for, otherwise in the cheapest that is allowed.
-    /// Also returns why that is not in the kernel.
+    /// Also returns why that is not in the kernel.  `is_lenient`: a filter that does not do is given
+    /// up, as strace does.
     pub(super) fn start(
         request: &CountRequest,
         way: Option<TraceWay>,
+        is_lenient: bool,
     ) -> Result<(Self, Option<String>), ReportError> {
-        if let Some(why) = request.interference.needs_stops() {
-            if let Some(way @ (TraceWay::Kernel | TraceWay::Seccomp)) = way {
+        let by_stops = request.interference.needs_stops();
+        if let Some(why) = by_stops.or(request.target.needs_ptrace()) {
+            let may_ignore = is_lenient && way == Some(TraceWay::Seccomp);
+            if let Some(way @ (TraceWay::Kernel | TraceWay::Seccomp)) = way
+                && !may_ignore
+            {
                 let why = format!("--way {}: {why}: use --way ptrace", way.name());
                 return Err(ReportError::Refused(why));
             }
