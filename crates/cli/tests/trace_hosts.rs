@@ -157,3 +157,30 @@ fn a_signal_ends_the_traces_and_what_they_have_is_shown() {
     assert!(says(&said, "Counted on 2 of 2 hosts: "), "{said}");
     assert_eq!(output.status.code(), Some(128 + 15), "{said}");
 }
+
+#[test]
+fn a_signal_ends_what_still_logs_in() {
+    let folder = tempfile::tempdir().unwrap();
+    // One that connects reads no stdin, and says something of it.
+    let script = "if [ $host = b ]; then echo connecting >&2; exec sleep 1000; fi";
+    let ssh = ssh(folder.path(), script);
+    let mut traced = whit();
+    let words = ["trace", "-c", "--way", "ptrace", "--hosts", "a,b", "--ssh"];
+    traced.args(words).arg(&ssh).args(["sh", "-c", "echo on; exec sleep 1000"]);
+    let traced = traced.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = traced.spawn().unwrap();
+    let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
+    for (from, wanted) in [
+        (&mut stderr as &mut dyn std::io::BufRead, "b connecting\n"),
+        (&mut std::io::BufReader::new(child.stdout.take().unwrap()), "a on\n"),
+    ] {
+        let mut line = String::new();
+        from.read_line(&mut line).unwrap();
+        assert_eq!(line, wanted);
+    }
+    let own = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(own, rustix::process::Signal::TERM).unwrap();
+    let said = std::io::read_to_string(stderr).unwrap();
+    assert!(says(&said, "Counted on 1 of 2 hosts: "), "{said}");
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 15), "{said}");
+}

@@ -4,9 +4,10 @@
 //! On each host `whit trace` is started by ssh, with the words of here and a mark (`trace::report::marked`), by
 //! which the lines of the trace are told from those of the command.  A host costs an ssh and two threads;
 //! memory is a line of each, and the counts.  When the trace is to end, the stdins of all ssh are closed: each
-//! whit ends its trace then and says what it has.
+//! whit ends its trace then and says what it has.  An ssh that is still connecting does not look at its stdin,
+//! and nothing is lost with it: it gets a TERM.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead as _, BufReader, IsTerminal, Read, Write};
 use std::os::unix::ffi::OsStrExt as _;
@@ -19,7 +20,7 @@ use std::thread;
 use rustix::process::Signal;
 use template::quote::{Shell, quote};
 use trace::CallTally;
-use trace::report::marked::CountReader;
+use trace::report::marked::{BEGUN, CountReader};
 use trace::report::table::{self, TableOptions};
 
 use crate::hosts::{Hosts, RemoteHostsError, passed_on};
@@ -50,6 +51,8 @@ pub struct TracesStop(Arc<Mutex<Running>>);
 struct Running {
     is_stopping: bool,
     stdins: Vec<(usize, ChildStdin)>,
+    /// Hosts from which nothing has come yet.
+    silent: BTreeSet<usize>,
     logins: Logins,
 }
 
@@ -248,8 +251,13 @@ impl HostsTraced {
             Ok(Some((stdout, stderr))) => {
                 thread::scope(|scope| {
                     let said = |line| to.send(TraceEvent::Line(number, LineKind::Stdout, line));
-                    scope.spawn(move || lines(stdout, &mut |line| said(line).is_ok()));
-                    lines(stderr, &mut |line| self.said(number, line, to));
+                    scope.spawn(move || {
+                        lines(stdout, &mut |line| {
+                            stop.begun(number);
+                            said(line).is_ok()
+                        });
+                    });
+                    lines(stderr, &mut |line| self.said(number, line, (stop, to)));
                 });
                 stop.wait(number)
             }
@@ -259,16 +267,22 @@ impl HostsTraced {
     }
 
     /// Passes a line of stderr on, or the beginning of one of the command and a line of the trace.
-    fn said(&self, number: usize, mut line: Vec<u8>, to: &SyncSender<TraceEvent>) -> bool {
+    fn said(
+        &self,
+        number: usize,
+        mut line: Vec<u8>,
+        (stop, to): (&TracesStop, &SyncSender<TraceEvent>),
+    ) -> bool {
         let mark = self.mark.as_bytes();
         let Some(at) = line.windows(mark.len()).position(|part| part == mark) else {
             return to.send(TraceEvent::Line(number, LineKind::Stderr, line)).is_ok();
         };
         let traced = line.split_off(at + mark.len());
         line.truncate(at);
-        let is_first = line.is_empty();
+        stop.begun(number);
+        let (is_first, is_begun) = (line.is_empty(), traced == BEGUN.as_bytes());
         (is_first || to.send(TraceEvent::Line(number, LineKind::Stderr, line)).is_ok())
-            && to.send(TraceEvent::Line(number, LineKind::Trace, traced)).is_ok()
+            && (is_begun || to.send(TraceEvent::Line(number, LineKind::Trace, traced)).is_ok())
     }
 }
 
@@ -328,6 +342,14 @@ impl TracesStop {
         let mut running = self.lock();
         running.is_stopping = true;
         running.stdins.clear();
+        for number in &running.silent {
+            running.logins.signal(Some(*number), Signal::TERM);
+        }
+    }
+
+    /// Something has come from a host.
+    fn begun(&self, number: usize) {
+        self.lock().silent.remove(&number);
     }
 
     /// Ends them at once.
@@ -352,6 +374,7 @@ impl TracesStop {
         let child = running.logins.start(number, (command, true))?;
         let (started, stdin) = (child.stdout.take().zip(child.stderr.take()), child.stdin.take());
         running.stdins.extend(stdin.map(|stdin| (number, stdin)));
+        running.silent.insert(number);
         Ok(started)
     }
 
@@ -360,6 +383,7 @@ impl TracesStop {
         let pid = {
             let mut running = self.lock();
             running.stdins.retain(|(own, _)| *own != number);
+            running.silent.remove(&number);
             running.logins.pid(number)
         };
         wait_for_end(pid);

@@ -5,6 +5,8 @@
 //! written at once and has at most some KB, so a line of the command never stands within one, though a
 //! beginning of one may stand before it.
 //!
+//! The first line says that the trace has begun: from then on the end of its stdin ends it.
+//!
 //! Counts are lines of words, a call, an error or an unfinished call each, since tables of several hosts are
 //! added up before they are written:
 //!
@@ -37,6 +39,9 @@ const CALL_LINES_MAX: usize = 2 * SLOTS;
 /// Kinds of errors that are kept of a host: calls have some 20 each at most.
 const ERRORS_MAX: usize = 32 << 10;
 
+/// The first line.
+pub const BEGUN: &str = "begun\n";
+
 /// Passes whole lines on to stderr, each with a mark in front.
 pub(super) struct MarkedLines {
     mark: Vec<u8>,
@@ -68,11 +73,11 @@ impl Write for MarkedLines {
 }
 
 /// Ends this program as TERM does once its stdin has ended: then who has asked for the trace wants its end,
-/// or is gone.  The command gets an empty stdin.
+/// or is gone.  The command gets an empty stdin.  Says with this mark that it has begun.
 ///
 /// # Errors
-/// When `/dev/null` cannot be its stdin, or there is no thread.
-pub fn end_with_stdin() -> Result<(), ReportError> {
+/// When `/dev/null` cannot be its stdin, there is no thread, or stderr takes nothing.
+pub fn end_with_stdin(mark: &str) -> Result<(), ReportError> {
     // A program in the place of ssh starts this one with the signals of its parent, which waits for them.
     TerminationSignals::unblock();
     let failed = || ReportError::system("cannot watch stdin");
@@ -89,7 +94,9 @@ pub fn end_with_stdin() -> Result<(), ReportError> {
         let _ = rustix::process::kill_process(own, rustix::process::Signal::TERM);
     };
     let thread = std::thread::Builder::new().name("stdin".to_owned());
-    thread.spawn(watch).map(drop).map_err(failed())
+    thread.spawn(watch).map(drop).map_err(failed())?;
+    let said = io::stderr().write_all([mark, BEGUN].concat().as_bytes());
+    said.map_err(ReportError::system("cannot write to stderr"))
 }
 
 /// Writes what was counted.

@@ -32,8 +32,8 @@ pub(crate) fn run(arguments: &TraceArguments) -> anyhow::Result<ExitCode> {
     if let Some(names) = &arguments.hosts {
         return run_on_hosts(arguments, names);
     }
-    if arguments.report_mark.is_some() {
-        marked::end_with_stdin()?;
+    if let Some(mark) = &arguments.report_mark {
+        marked::end_with_stdin(mark)?;
     } else {
         ensure!(arguments.by.as_deref() != Some("host"), "--by host: give --hosts too");
     }
