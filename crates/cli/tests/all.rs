@@ -73,6 +73,8 @@ mod run_sem;
 mod run_stats;
 mod run_tee;
 mod sadc;
+mod sadc_machines;
+mod sadc_old;
 mod schedule;
 mod send;
 mod send_day;
