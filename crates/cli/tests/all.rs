@@ -75,6 +75,7 @@ mod run_tee;
 mod sadc;
 mod sadc_machines;
 mod sadc_old;
+mod sadc_written;
 mod schedule;
 mod send;
 mod send_day;
