@@ -250,7 +250,7 @@ fn interrupt_lines<'a>(span: &Span<'a>, chosen: &Chosen) -> Vec<Line<'a>> {
     if is_wanted("sum") || !chosen.each_interrupt {
         lines.push(("sum".to_owned(), span.rows("interrupt")));
     }
-    if chosen.each_interrupt {
+    if chosen.each_interrupt || !names.is_empty() {
         let mut each: Vec<Line<'a>> = Vec::new();
         for row in span.rows("interrupt") {
             let name = row.labels().map_or_else(|| row.name(), |(name, _)| name);

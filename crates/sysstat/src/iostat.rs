@@ -300,6 +300,8 @@ impl Iostat {
         if self.disk {
             let columns = match (self.extended, self.short) {
                 (true, false) => crate::iostat_extended::in_json(),
+                // Whatever -s says.
+                (false, _) => BASIC.to_vec(),
                 _ => self.groups().concat(),
             };
             let disk = |(name, rows): (String, Vec<Row<'_>>)| {

@@ -127,9 +127,9 @@ static TABLES: &[Table] = &[
         option: "d",
         is_of_children: false,
         columns: &[
-            column!("kB_rd/s", 10, Kibibytes, |rows| kib(rows, "read_bytes")),
-            column!("kB_wr/s", 10, Kibibytes, |rows| kib(rows, "write_bytes")),
-            column!("kB_ccwr/s", 10, Kibibytes, |rows| kib(rows, "cancelled_write_bytes")),
+            column!("kB_rd/s", 10, KibibytesOfBytes, |rows| kib(rows, "read_bytes")),
+            column!("kB_wr/s", 10, KibibytesOfBytes, |rows| kib(rows, "write_bytes")),
+            column!("kB_ccwr/s", 10, KibibytesOfBytes, |rows| kib(rows, "cancelled_write_bytes")),
             // The kernel's count of waiting for blocks is not recorded.
             column!("iodelay", 8, Whole, |_| None),
         ],
@@ -343,7 +343,7 @@ impl Column {
     fn is_counted(&self) -> bool {
         match self.unit {
             Unit::Percent => self.title != "%MEM",
-            Unit::Plain | Unit::Kibibytes => true,
+            Unit::Plain | Unit::KibibytesOfBytes => true,
             _ => self.title.ends_with("-ms") || self.title.ends_with("-nr"),
         }
     }

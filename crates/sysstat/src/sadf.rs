@@ -70,7 +70,7 @@ static REFUSED: &[(&str, &str)] = &[
 /// Reads the command line.
 pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     let mut options = Options::default();
-    let (mut form, mut stamp, mut is_wide) = (None, None, false);
+    let (mut form, mut stamp, mut is_wide, mut is_head) = (None, None, false, false);
     let mut graph = None::<GraphOptions>;
     let (mut pace, mut recording) = (Pace::default(), Recording::Service);
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
@@ -89,9 +89,10 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
             Word::Option(option) => option,
         };
         match option.as_str() {
-            "p" | "d" | "j" | "x" | "g" | "c" | "H" => {
-                only_one(&mut form, &option, "-c, -d, -g, -H, -j, -p and -x")?;
+            "p" | "d" | "j" | "x" | "g" | "c" => {
+                only_one(&mut form, &option, "-c, -d, -g, -j, -p and -x")?;
             }
+            "H" => is_head = true,
             "O" => graph.get_or_insert_default().take(&own.value("-O")?)?,
             "t" | "T" | "U" => only_one(&mut stamp, &option, "-t, -T and -U")?,
             "h" => is_wide = true,
@@ -124,9 +125,14 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     if graph.is_some() && form.as_deref() != Some("g") {
         return Err(SysstatError::Usage("-O is of the pictures that -g makes".to_owned()));
     }
+    if is_head && matches!(form.as_deref(), Some("j" | "x" | "g" | "c")) {
+        let why = "-H alone says what a file holds";
+        return Err(SysstatError::Refused("-H beside -c, -g, -j and -x".to_owned(), why));
+    }
     let whole_file = match form.as_deref() {
         Some("c") => Some(FileAction::Convert),
-        Some("H") => Some(FileAction::Head),
+        // Beside another form it has no effect.
+        None if is_head => Some(FileAction::Head),
         _ => None,
     };
     let (from, thru) = (options.from.take(), options.thru.take());

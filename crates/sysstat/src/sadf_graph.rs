@@ -202,8 +202,8 @@ fn unit_of(title: &str, unit: Unit) -> &'static str {
     let is_rate = title.ends_with("/s");
     match unit {
         Unit::Percent => "%",
-        Unit::Kibibytes | Unit::WholeKibibytes if is_rate => "kB/s",
-        Unit::Kibibytes | Unit::WholeKibibytes => "kB",
+        Unit::Kibibytes | Unit::KibibytesOfBytes | Unit::WholeKibibytes if is_rate => "kB/s",
+        Unit::Kibibytes | Unit::KibibytesOfBytes | Unit::WholeKibibytes => "kB",
         Unit::WholeMebibytes => "MB",
         Unit::Plain | Unit::Whole if is_rate => "/s",
         Unit::Plain | Unit::Whole => "number",

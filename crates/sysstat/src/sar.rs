@@ -176,7 +176,11 @@ impl Options {
             "s" => self.from = Some(time(words, "08:00:00")),
             "e" => self.thru = Some(time(words, "18:00:00")),
             "i" => self.step = Some(crate::words::whole(&words.value("-i")?)?),
-            "j" => self.chosen.names = Some(PersistentNames::of(words.value("-j")?)?),
+            "j" => {
+                self.chosen.names = Some(PersistentNames::of(words.value("-j")?)?);
+                // These names are long.
+                self.is_pretty = true;
+            }
             "o" => {
                 let is_file = |word: &str| {
                     !word.starts_with('-') && !word.bytes().all(|byte| byte.is_ascii_digit())

@@ -215,6 +215,7 @@ fn options_are_taken_or_refused_by_name() {
         ("sadf -r", "-r is not supported"),
         ("sadf -j -x", "-j, -p and -x: give one of them"),
         ("sadf -O packed", "-O is of the pictures"),
+        ("sadf -j -H x", "-H beside -c, -g, -j and -x is not supported"),
         ("sadf -l", "-l is not supported"),
         ("sadf -t -U", "-t, -T and -U: give one of them"),
         ("sadf -- 1", "not an option of sar: '1'"),

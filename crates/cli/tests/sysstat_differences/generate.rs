@@ -141,6 +141,7 @@ fn pace(random: &mut Random, words: &mut Vec<String>) {
     one(random, &["", "", "", "1 1", "1 2", "0"], words);
 }
 
+/// Without `-j`, with which iostat takes the names and shows the kernel's.
 fn iostat(random: &mut Random) -> Vec<String> {
     const ALL: &[&str] = &[
         "-c",
@@ -161,10 +162,6 @@ fn iostat(random: &mut Random) -> Vec<String> {
         "-N",
         "-o JSON",
         "-o JSON",
-        "-j ID",
-        "-j LABEL",
-        "-j ID -p one",
-        "-j NIX",
         "--compact",
         "--dec=0",
         "--dec=1",
@@ -185,28 +182,11 @@ fn iostat(random: &mut Random) -> Vec<String> {
     words
 }
 
-/// Without `-I CPU` (`ALL`, `-A`): beside it mpstat leaves interrupts out of the sums of CPUs.
+/// Without `-I CPU` (`ALL`, `-A`) and `-I SUM,SCPU`: beside single interrupts mpstat leaves interrupts out of the sums of CPUs.
 fn mpstat(random: &mut Random) -> Vec<String> {
     const ALL: &[&str] = &[
-        "-u",
-        "-n",
-        "-T",
-        "-I SUM",
-        "-I SCPU",
-        "-I SUM,SCPU",
-        "-N ALL",
-        "-N 0",
-        "-P ALL",
-        "-P 0",
-        "-P 0,1",
-        "-P all",
-        "-P all,1",
-        "-P 0-1",
-        "-P 1-",
-        "-o JSON",
-        "-o JSON",
-        "--dec=0",
-        "--dec=1",
+        "-u", "-n", "-T", "-I SUM", "-I SCPU", "-N ALL", "-N 0", "-P ALL", "-P 0", "-P 0,1",
+        "-P all", "-P all,1", "-P 0-1", "-P 1-", "-o JSON", "-o JSON", "--dec=0", "--dec=1",
         "--dec=2",
     ];
     let mut words = Vec::new();
