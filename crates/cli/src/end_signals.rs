@@ -85,7 +85,8 @@ impl Ending {
         Ok(ending)
     }
 
-    fn ask(&self) {
+    /// Asks for the end.
+    pub(crate) fn ask(&self) {
         *self.is_asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.changed.notify_all();
     }

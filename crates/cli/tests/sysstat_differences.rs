@@ -59,8 +59,16 @@ const COPIED: &[&str] = &[
     "vmstat",
 ];
 
+/// Disks with names by `/dev/disk`, some of them two, some none.
+const LINKS: &str = "mkdir device\nmount --bind /dev device && mount -t tmpfs none /dev || exit 9\n\
+    touch /dev/null && mount --bind device/null /dev/null || exit 9\n\
+    touch /dev/vda /dev/vdb /dev/loop0\n\
+    mkdir -p /dev/disk/by-id /dev/disk/by-label\n\
+    ln -s ../../vda /dev/disk/by-id/one\nln -s ../../loop0 /dev/disk/by-id/virtio-three\n\
+    ln -s ../../vdb /dev/disk/by-label/data\n";
+
 /// Columns that are other numbers, by their titles, and why: see docs/from-sysstat.md.
-const OTHER: &[&str] = &["pgsteal/s", "%vmeff", "pty-nr", "%guest", "iodelay", "fd-nr", "guest-ms"];
+const OTHER: &[&str] = &["pgsteal/s", "%vmeff", "%guest", "iodelay", "fd-nr", "guest-ms"];
 
 fn copy_kernel_files(folder: &Path) {
     for file in COPIED {
@@ -98,7 +106,7 @@ fn script(cases: &[(u64, Case)], folder: &Path, pid: u32) -> String {
     }
     let [processes, copies] = parts;
     format!(
-        "cd {}\nhostname host\n{processes}\nwait\n\
+        "cd {}\nhostname host\n{LINKS}{processes}\nwait\n\
          for stat in /sys/block/*/stat /sys/block/*/*/stat; do\n\
          [ -f $stat ] || continue\n\
          name=${{stat%/stat}}; mkdir -p .${{stat%/stat}}\n\
@@ -194,14 +202,15 @@ fn without_others(ours: &str, theirs: &str) -> (Vec<String>, Vec<String>) {
             columns.clear();
         } else if words.iter().any(|word| OTHER.contains(word)) {
             let found = words.iter().enumerate().filter(|(_, word)| OTHER.contains(word));
-            columns = found.map(|(place, _)| words.len() - place).collect();
+            // Commands have several words; a comment mark stands in the heading alone.
+            let mark = usize::from(words[0] == "#");
+            columns = found.map(|(place, _)| place - mark).collect();
         } else if !columns.is_empty() {
             let masked = |line: &str| {
                 let mut words: Vec<&str> = line.split_whitespace().collect();
-                let length = words.len();
-                for back in &columns {
-                    if *back <= length {
-                        words[length - back] = "~";
+                for place in &columns {
+                    if let Some(word) = words.get_mut(*place) {
+                        *word = "~";
                     }
                 }
                 words.join(" ")

@@ -1,5 +1,5 @@
-//! Import of the daily files that sysstat's `sadc` writes (`sa26`, `sa20261126`), of sysstat 9.1.6
-//! to 12, on machines of either byte order and word size.
+//! The daily files that sysstat's `sadc` writes (`sa26`, `sa20261126`), of sysstat 9.1.6
+//! to 12, on machines of either byte order and word size: they are read, and those of 12.6 written.
 //!
 //! ```text
 //! magic numbers │ header │ one description for each activity
@@ -18,6 +18,7 @@
 //! - [`head`]: what stands before the first record, as [`sample::Meta`].
 //! - [`activities`]: what the numbers are.
 //! - [`old`]: files of before 11.7.1, which do not say how they are laid out.
+//! - [`writer`]: the way back: files as sysstat 12.6 writes them.
 
 mod activities;
 mod description;
@@ -25,6 +26,7 @@ mod head;
 mod input;
 mod old;
 mod structure;
+mod writer;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -36,10 +38,12 @@ use sample::Meta;
 use crate::imported::{ImportEnding, ImportedRecord, ImportedRow, text};
 
 pub use activities::{SADC_FIELDS, SADC_TRANSFERS};
+pub use head::{FORMAT as SADC_FORMAT, SadcActivity, SadcContents};
+pub use writer::{SadcTime, SadcWriter, written_sources};
 
 use activities::Rows;
 use description::Description;
-use head::Head;
+use head::{Head, RecordHeader};
 use input::{Input, Layout};
 
 /// Why a file of `sadc` cannot be read.
@@ -68,6 +72,19 @@ pub enum SadcError {
         /// The number of its format.
         format: u16,
     },
+    /// Cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Cannot be gone on with.
+    #[error(
+        "{0} is of another machine, program or version, or has other activities: choose another file"
+    )]
+    OtherHead(PathBuf),
     /// Stops before its first record.
     #[error("{0} is cut short: it ends inside its header, before the first record")]
     CutInHead(PathBuf),
@@ -91,6 +108,17 @@ pub struct SadcComment {
     pub after: (i64, u64),
     /// The text.
     pub text: Vec<u8>,
+}
+
+/// An entry of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SadcEntry {
+    /// Values, whose rows the reader has.
+    Values(ImportedRecord),
+    /// The machine was started, at this time since the epoch.
+    Restart(i64),
+    /// A text of a user.
+    Comment(SadcComment),
 }
 
 /// A file of `sadc` being read.
@@ -163,6 +191,16 @@ impl SadcReader {
         &self.head.meta
     }
 
+    /// The number of its format.
+    pub fn format(&self) -> u16 {
+        self.head.format
+    }
+
+    /// What the file says of itself; `None` of a file of before 11.7.1, which does not.
+    pub fn contents(&self) -> Option<&SadcContents> {
+        self.head.contents.as_ref()
+    }
+
     /// The sources of which the file has values.
     pub fn sources(&self) -> Vec<&'static str> {
         let mut sources = Vec::new();
@@ -191,7 +229,22 @@ impl SadcReader {
     /// # Errors
     /// The system refused.  Damage ends the file: see [`ending`](Self::ending).
     pub fn next_record(&mut self) -> Result<Option<ImportedRecord>, SadcError> {
-        match self.read_next() {
+        let read = self.read_next();
+        self.ended(read)
+    }
+
+    /// Reads the next entry of any kind; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`next_record`](Self::next_record).
+    pub fn next_entry(&mut self) -> Result<Option<SadcEntry>, SadcError> {
+        let read = self.read_entry();
+        self.ended(read)
+    }
+
+    /// Takes damage for the end of the file.
+    fn ended<T>(&mut self, read: Result<Option<T>, SadcError>) -> Result<Option<T>, SadcError> {
+        match read {
             Ok(record) => Ok(record),
             Err(error @ SadcError::Io { .. }) => Err(error),
             Err(SadcError::CutInHead(_)) => {
@@ -210,53 +263,66 @@ impl SadcReader {
     }
 
     fn read_next(&mut self) -> Result<Option<ImportedRecord>, SadcError> {
+        loop {
+            match self.read_entry()? {
+                Some(SadcEntry::Values(record)) => return Ok(Some(record)),
+                Some(SadcEntry::Comment(comment)) => {
+                    if let Some(comments) = &mut self.comments {
+                        comments.push(comment);
+                    }
+                }
+                Some(SadcEntry::Restart(_)) => {}
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Reads the next entry: a record of values or of another kind; `None` at the end.
+    fn read_entry(&mut self) -> Result<Option<SadcEntry>, SadcError> {
         if self.ending != ImportEnding::Whole {
             return Ok(None);
         }
         loop {
             let Some(header) = self.head.record_header(&mut self.input)? else { return Ok(None) };
             match header.kind {
-                head::STATISTICS | head::LAST_STATISTICS => {}
+                head::STATISTICS | head::LAST_STATISTICS => {
+                    return self.read_values(&header).map(|record| Some(SadcEntry::Values(record)));
+                }
                 head::RESTART => {
                     self.head.read_restart(&mut self.input)?;
                     self.is_restart = true;
-                    continue;
+                    return Ok(Some(SadcEntry::Restart(header.realtime_ns)));
                 }
                 head::COMMENT => {
                     self.input.bytes(&mut self.scratch, head::COMMENT_BYTES)?;
-                    if let Some(comments) = &mut self.comments {
-                        comments.push(SadcComment {
-                            realtime_ns: header.realtime_ns,
-                            after: self.latest,
-                            text: text(&self.scratch).to_vec(),
-                        });
-                    }
-                    continue;
+                    return Ok(Some(SadcEntry::Comment(SadcComment {
+                        realtime_ns: header.realtime_ns,
+                        after: self.latest,
+                        text: text(&self.scratch).to_vec(),
+                    })));
                 }
-                head::EXTRA_FIRST..=head::EXTRA_LAST => continue,
+                head::EXTRA_FIRST..=head::EXTRA_LAST => {}
                 other => {
                     return Err(self
                         .input
                         .damaged(format!("a record of the unknown kind {other}")));
                 }
             }
-            self.rows.clear();
-            for description in &self.head.descriptions {
-                let items =
-                    read_items(description, &mut self.input, &mut self.rows, &mut self.scratch);
-                items?;
-            }
-            self.rows.add_up_cpus();
-            let is_restart = std::mem::take(&mut self.is_restart) && self.started;
-            self.started = true;
-            let uptime_ns = header.uptime_hundredths.saturating_mul(10_000_000);
-            self.latest = (header.realtime_ns, uptime_ns);
-            return Ok(Some(ImportedRecord {
-                uptime_ns,
-                realtime_ns: header.realtime_ns,
-                is_restart,
-            }));
         }
+    }
+
+    /// Reads the values of a record.
+    fn read_values(&mut self, header: &RecordHeader) -> Result<ImportedRecord, SadcError> {
+        self.rows.clear();
+        for description in &self.head.descriptions {
+            read_items(description, &mut self.input, &mut self.rows, &mut self.scratch)?;
+        }
+        self.rows.add_up_cpus();
+        let is_restart = std::mem::take(&mut self.is_restart) && self.started;
+        self.started = true;
+        let uptime_ns = header.uptime_hundredths.saturating_mul(10_000_000);
+        self.latest = (header.realtime_ns, uptime_ns);
+        Ok(ImportedRecord { uptime_ns, realtime_ns: header.realtime_ns, is_restart })
     }
 }
 

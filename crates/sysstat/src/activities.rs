@@ -7,6 +7,8 @@ use sample::SourceDef;
 
 use crate::columns::{Column, change, column, cpu_shares, rate};
 use crate::format::{Unit, percent, ratio};
+use crate::persistent_names::PersistentNames;
+use crate::sources::TERMINALS;
 use crate::values::{Row, Span};
 
 /// One table of `sar`.
@@ -53,6 +55,8 @@ pub(crate) struct Chosen {
     pub(crate) cpus: Cpus,
     /// Only these disks.
     pub(crate) disks: Vec<String>,
+    /// The names by which disks are shown, if they are not the kernel's.
+    pub(crate) names: Option<PersistentNames>,
     /// Only these interfaces.
     pub(crate) interfaces: Vec<String>,
     /// Only these filesystems.
@@ -183,7 +187,13 @@ pub(crate) fn named<'a>(span: &Span<'a>, source: &str, wanted: &[String]) -> Vec
 }
 
 fn disk_lines<'a>(span: &Span<'a>, chosen: &Chosen) -> Vec<Line<'a>> {
-    let mut lines = named(span, "disk", &chosen.disks);
+    let mut lines = named(span, "disk", &[]);
+    let shown = |name: &str| match &chosen.names {
+        Some(names) => names.shown(name.to_owned()),
+        None => name.to_owned(),
+    };
+    lines.iter_mut().for_each(|(name, _)| *name = shown(name));
+    lines.retain(|(name, _)| chosen.disks.is_empty() || chosen.disks.contains(name));
     lines.retain(|(_, rows)| {
         let has_worked =
             |row: &Row<'_>| ["reads", "writes"].iter().any(|field| row.count(field) > Some(0));
@@ -202,9 +212,13 @@ fn transfer_lines<'a>(span: &Span<'a>, _: &Chosen) -> Vec<Line<'a>> {
     if span.has(SADC_TRANSFERS) {
         return vec![(String::new(), span.rows(SADC_TRANSFERS))];
     }
-    let is_device =
-        |row: &Row<'a>| ["disk", "path", "optical", "floppy"].contains(&&*row.text("kind"));
-    vec![(String::new(), span.rows("disk").into_iter().filter(is_device).collect())]
+    let rows = span.rows("disk").into_iter().filter(|row| is_device(&row.text("kind")));
+    vec![(String::new(), rows.collect())]
+}
+
+/// Whether a disk of this kind is one by itself, not made of others.
+pub(crate) fn is_device(kind: &str) -> bool {
+    ["disk", "path", "optical", "floppy"].contains(&kind)
 }
 
 fn filesystem_lines<'a>(span: &Span<'a>, chosen: &Chosen) -> Vec<Line<'a>> {
@@ -236,7 +250,7 @@ fn interrupt_lines<'a>(span: &Span<'a>, chosen: &Chosen) -> Vec<Line<'a>> {
     if is_wanted("sum") || !chosen.each_interrupt {
         lines.push(("sum".to_owned(), span.rows("interrupt")));
     }
-    if chosen.each_interrupt {
+    if chosen.each_interrupt || !names.is_empty() {
         let mut each: Vec<Line<'a>> = Vec::new();
         for row in span.rows("interrupt") {
             let name = row.labels().map_or_else(|| row.name(), |(name, _)| name);
@@ -276,7 +290,8 @@ fn swap_used(rows: &[Row<'_>]) -> Option<f64> {
 
 const SCANNED_DIRECT: &[&str] = &["scanned_direct"];
 const SCANNED_KSWAPD: &[&str] = &["scanned_kswapd"];
-const STOLEN: &[&str] =
+/// Pages reclaimed, by whom.
+pub(crate) const STOLEN: &[&str] =
     &["stolen_kswapd", "stolen_direct", "stolen_khugepaged", "stolen_proactive", "stolen"];
 
 /// Pages reclaimed of those scanned.
@@ -306,13 +321,21 @@ fn pressure_lines<'a>(span: &Span<'a>, resource: &str) -> Vec<Line<'a>> {
 }
 
 /// Memory in huge pages, in KiB: of daily files of sysstat as it is, else by the size of a page.
-fn huge(rows: &[Row<'_>], which: &str) -> Option<f64> {
-    level(rows, &format!("huge_{which}_kib"))
-        .or_else(|| Some(level(rows, &format!("huge_{which}"))? * level(rows, "huge_size")?))
+fn huge(rows: &[Row<'_>], kib: &str) -> Option<f64> {
+    let pages = || HUGE_PAGES.iter().find(|(own, _)| *own == kib).map(|(_, pages)| *pages);
+    level(rows, kib).or_else(|| Some(level(rows, pages()?)? * level(rows, "huge_size")?))
 }
 
+/// Memory in huge pages as daily files of sysstat have it, and the number of pages.
+pub(crate) const HUGE_PAGES: [(&str, &str); 4] = [
+    ("huge_total_kib", "huge_total"),
+    ("huge_free_kib", "huge_free"),
+    ("huge_reserved_kib", "huge_reserved"),
+    ("huge_surplus_kib", "huge_surplus"),
+];
+
 fn huge_used(rows: &[Row<'_>]) -> Option<f64> {
-    Some(huge(rows, "total")? - huge(rows, "free")?)
+    Some(huge(rows, "huge_total_kib")? - huge(rows, "huge_free_kib")?)
 }
 
 fn inodes_used(rows: &[Row<'_>]) -> Option<f64> {
@@ -466,28 +489,33 @@ pub(crate) static BY_LETTER: &[Activity] = &[
         sources: &["memory"],
         label: None,
         columns: &[
-            column!("kbhugfree", 10, WholeKibibytes, |rows| huge(rows, "free")),
+            column!("kbhugfree", 10, WholeKibibytes, |rows| huge(rows, "huge_free_kib")),
             column!("kbhugused", 10, WholeKibibytes, huge_used),
             column!("%hugused", 10, Percent, |rows| {
-                Some(percent(huge_used(rows)?, huge(rows, "total")?))
+                Some(percent(huge_used(rows)?, huge(rows, "huge_total_kib")?))
             }),
-            column!("kbhugrsvd", 10, WholeKibibytes, |rows| huge(rows, "reserved")),
-            column!("kbhugsurp", 10, WholeKibibytes, |rows| huge(rows, "surplus")),
+            column!("kbhugrsvd", 10, WholeKibibytes, |rows| huge(rows, "huge_reserved_kib")),
+            column!("kbhugsurp", 10, WholeKibibytes, |rows| huge(rows, "huge_surplus_kib")),
         ],
         lines: |span, _| only(span, "memory"),
     },
     Activity {
         option: "-v",
-        sources: &["inode"],
+        sources: &["inode", TERMINALS],
         label: None,
         columns: &[
             column!("dentunusd", 10, Whole, |rows| level(rows, "dentries_unused")),
             column!("file-nr", 10, Whole, |rows| level(rows, "files_open")),
             column!("inode-nr", 10, Whole, inodes_used),
-            // Only daily files of sysstat have the number of terminals.
-            column!("pty-nr", 10, Whole, |rows| level(rows, "terminals")),
+            // Of this host, and of daily files of sysstat; recorders do not read it.
+            column!("pty-nr", 10, Whole, |rows| {
+                level(rows, "terminals").or_else(|| rows.get(1)?.level("terminals"))
+            }),
         ],
-        lines: |span, _| only(span, "inode"),
+        lines: |span, _| {
+            let rows = span.row("inode").into_iter().chain(span.row(TERMINALS));
+            vec![(String::new(), rows.collect())]
+        },
     },
     Activity {
         option: "-d",

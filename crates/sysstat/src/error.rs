@@ -31,6 +31,9 @@ pub enum SysstatError {
     /// A recording cannot be read.
     #[error(transparent)]
     Feed(#[from] feed::FeedError),
+    /// A daily file cannot be written.
+    #[error(transparent)]
+    Sadc(#[from] recording::sadc::SadcError),
     /// A period is not understood.
     #[error(transparent)]
     Time(#[from] feed::TimeError),

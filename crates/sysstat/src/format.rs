@@ -28,6 +28,8 @@ pub(crate) enum Unit {
     Percent,
     /// Kibibytes.
     Kibibytes,
+    /// Kibibytes that `--human` shows from bytes on.
+    KibibytesOfBytes,
     /// Kibibytes that are written as whole numbers without `--human`.
     WholeKibibytes,
     /// Mebibytes that are written as whole numbers without `--human`.
@@ -50,6 +52,7 @@ impl Style {
         match unit {
             Unit::Percent if self.is_human => format!("{value:.*}%", decimals.min(1)),
             Unit::Kibibytes | Unit::WholeKibibytes if self.is_human => scaled(value, 1, decimals),
+            Unit::KibibytesOfBytes if self.is_human => scaled(value * 1024.0, 0, decimals),
             Unit::WholeMebibytes if self.is_human => scaled(value, 2, decimals),
             Unit::Whole | Unit::WholeKibibytes | Unit::WholeMebibytes => format!("{value:.0}"),
             _ => format!("{value:.decimals$}"),

@@ -8,6 +8,7 @@ use crate::format::{Style, Unit};
 use crate::iostat_extended::{EXTENDED, EXTENDED_SHORT, Group};
 use crate::json;
 use crate::machine::banner;
+use crate::persistent_names::PersistentNames;
 use crate::report::{Asked, Facts, Recording, Report};
 use crate::values::{Row, Span};
 use crate::words::{Pace, Word, Words, device_name, unknown};
@@ -23,6 +24,7 @@ Usage: iostat [options] [interval [count]]
   -p [DEVICE,... | ALL]        disks with their partitions
   -g NAME DEVICE... | ALL      the sum of these disks, too; -H: only the sum
   -N  names of device mapper devices
+  -j ID | LABEL | PATH | UUID  names of disks by /dev/disk
   --compact                    every column in one line (the default)
   -o JSON                      as JSON
   --dec=0|1|2                  digits after the point
@@ -57,6 +59,7 @@ struct Iostat {
     pretty: bool,
     is_compact: bool,
     mapper_names: bool,
+    names: Option<PersistentNames>,
     group: Option<String>,
     only_group: bool,
     /// Whether it is JSON, and how many intervals are written.
@@ -79,6 +82,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         pretty: false,
         is_compact: false,
         mapper_names: false,
+        names: None,
         group: None,
         only_group: false,
         json: None,
@@ -150,10 +154,9 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
                 iostat.json = Some(0);
             }
             "j" => {
-                return Err(SysstatError::Refused(
-                    "-j".into(),
-                    "names are the kernel's, or with -N the device mapper's",
-                ));
+                iostat.names = Some(PersistentNames::of(words.value("-j")?)?);
+                // These names are long.
+                iostat.pretty = true;
             }
             "f" | "+f" => {
                 return Err(SysstatError::Refused(
@@ -231,6 +234,9 @@ impl Iostat {
     }
 
     fn name_of(&self, row: &Row<'_>) -> String {
+        if let Some(names) = &self.names {
+            return names.shown(row.name());
+        }
         let label = row.text("label");
         if self.mapper_names && !label.is_empty() { label } else { row.name() }
     }
@@ -294,6 +300,8 @@ impl Iostat {
         if self.disk {
             let columns = match (self.extended, self.short) {
                 (true, false) => crate::iostat_extended::in_json(),
+                // Whatever -s says.
+                (false, _) => BASIC.to_vec(),
                 _ => self.groups().concat(),
             };
             let disk = |(name, rows): (String, Vec<Row<'_>>)| {
@@ -363,6 +371,11 @@ impl Report for Iostat {
     }
 
     fn begin(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
+        if let (Some(names), Some(root)) = (&mut self.names, facts.devices) {
+            names.read(root);
+            let lists = [&mut self.devices.named, &mut self.devices.with_partitions];
+            lists.into_iter().flatten().for_each(|word| *word = names.of_kernel(word));
+        }
         if self.json.is_some() {
             return json::begin(facts.meta, &[("date", &facts.clock.date(now_ns))], out);
         }
@@ -378,6 +391,9 @@ impl Report for Iostat {
         span: &Span<'_>,
         out: &mut String,
     ) -> Result<(), SysstatError> {
+        if let Some(names) = &self.names {
+            names.check(facts.devices.is_some())?;
+        }
         if let Some(count) = self.json {
             let missing = || SysstatError::unread("/proc/stat");
             let members = self.members(facts, span).ok_or_else(missing)?;

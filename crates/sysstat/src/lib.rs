@@ -6,13 +6,14 @@
 //! each is called and which counters it is made of.  Facts come from the manual pages of sysstat 12.6
 //! and procps 4.0 and from what these programs print.
 //!
-//! Uses `feed`, `sample`, `source`.  Reads no environment and prints nothing: output goes to the
+//! Uses `feed`, `recording`, `sample`, `source`.  Reads no environment and prints nothing: output goes to the
 //! writer of the [`ReportSession`].  Begin with `report.rs`, then `sar.rs` and `activities.rs`.  Cost of an interval: one reading of the sources that the report needs.
 #![forbid(unsafe_code)]
 
 mod activities;
 mod activities_network;
 mod columns;
+mod daily_file;
 mod error;
 mod format;
 mod free;
@@ -21,14 +22,18 @@ mod iostat_extended;
 mod json;
 mod machine;
 mod mpstat;
+mod persistent_names;
 mod pidstat;
 mod pidstat_stack;
 mod readings;
 mod report;
 mod sadf;
 mod sadf_document;
+mod sadf_graph;
 mod sar;
+mod saving;
 mod sources;
+mod stamp;
 mod topology;
 mod uptime;
 mod values;
@@ -37,7 +42,7 @@ mod vmstat_tables;
 mod words;
 
 pub use error::SysstatError;
-pub use readings::{ReportSession, run};
+pub use readings::{ReportSession, run, start_program};
 
 /// A program whose reports are made.
 pub struct ReportTool {

@@ -20,6 +20,7 @@ Usage: pidstat [options] [interval [count]]
   -T TASK | CHILD | ALL        processes; they and the children for which they have waited; both
   -p PID,... | SELF | ALL      these processes, also idle ones
   -C PATTERN                   whose name matches: a regular expression without brackets and braces
+  -e PROGRAM ARGUMENTS         start a program, and report it until it ends
   -G NAME                      whose name has this text
   -U [USER]                    users by name; only this user's
   -l  with arguments           -h  all columns in one line, without averages
@@ -126,9 +127,9 @@ static TABLES: &[Table] = &[
         option: "d",
         is_of_children: false,
         columns: &[
-            column!("kB_rd/s", 10, Kibibytes, |rows| kib(rows, "read_bytes")),
-            column!("kB_wr/s", 10, Kibibytes, |rows| kib(rows, "write_bytes")),
-            column!("kB_ccwr/s", 10, Kibibytes, |rows| kib(rows, "cancelled_write_bytes")),
+            column!("kB_rd/s", 10, KibibytesOfBytes, |rows| kib(rows, "read_bytes")),
+            column!("kB_wr/s", 10, KibibytesOfBytes, |rows| kib(rows, "write_bytes")),
+            column!("kB_ccwr/s", 10, KibibytesOfBytes, |rows| kib(rows, "cancelled_write_bytes")),
             // The kernel's count of waiting for blocks is not recorded.
             column!("iodelay", 8, Whole, |_| None),
         ],
@@ -163,9 +164,6 @@ static TABLES: &[Table] = &[
         activity: &["user_time", "system_time"],
     },
 ];
-
-/// Options of the program that are refused, and why.
-static REFUSED: &[(&str, &str)] = &[("e", "start the program, and give its number to -p")];
 
 struct Pidstat {
     tables: Vec<&'static Table>,
@@ -212,7 +210,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         is_since_boot: false,
     };
     let mut kinds = [true, false];
-    let (mut pace, mut recording) = (Pace::default(), Recording::Host);
+    let (mut pace, mut recording, mut program) = (Pace::default(), Recording::Host, None);
     let (mut words, mut chosen) = (Words::new(words), Vec::new());
     while let Some(word) = words.next()? {
         let option = match word {
@@ -228,10 +226,8 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
             "help" => return Err(SysstatError::Help(USAGE.to_owned())),
             _ if pidstat.take(&option, &mut words)? => {}
             _ if TABLES.iter().any(|table| table.option == option) => chosen.push(option),
-            _ => match REFUSED.iter().find(|(name, _)| *name == option) {
-                Some((name, why)) => return Err(SysstatError::Refused(format!("-{name}"), why)),
-                None => return Err(unknown(&option)),
-            },
+            "e" => program = Some(words.rest("-e")?),
+            _ => return Err(unknown(&option)),
         }
     }
     if chosen.is_empty() {
@@ -254,7 +250,13 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     pidstat.has_averages = (pace.interval.is_some() || !is_host) && !pidstat.one_line;
     let mut asked = Asked::new(Box::new(pidstat), pace);
     asked.since_boot = pace.interval.is_none();
-    asked.recording = recording;
+    if program.is_some() && pace.interval.is_none() {
+        return Err(SysstatError::Usage("-e needs an interval before it".to_owned()));
+    }
+    if program.is_some() && recording != Recording::Host {
+        return Err(SysstatError::Usage("-e and --recording: give one of them".to_owned()));
+    }
+    (asked.recording, asked.program) = (recording, program);
     Ok(asked)
 }
 
@@ -341,7 +343,7 @@ impl Column {
     fn is_counted(&self) -> bool {
         match self.unit {
             Unit::Percent => self.title != "%MEM",
-            Unit::Plain | Unit::Kibibytes => true,
+            Unit::Plain | Unit::KibibytesOfBytes => true,
             _ => self.title.ends_with("-ms") || self.title.ends_with("-nr"),
         }
     }
@@ -570,6 +572,10 @@ impl Report for Pidstat {
         {
             stacks.read(root, &processes_of(root), false);
         }
+    }
+
+    fn started(&mut self, process: u32) {
+        self.pids = Some(vec![process.to_string()]);
     }
 
     fn threads(&self) -> bool {

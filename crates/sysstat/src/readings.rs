@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use source::{Entry, ProcessOptions, SourceContext};
 
 use crate::machine::Clock;
 use crate::report::{Asked, Facts, Recording, Report};
+use crate::saving::Saving;
 use crate::values::{Means, Span};
 use crate::words::Pace;
 use crate::{ReportTool, SysstatError};
@@ -41,6 +43,8 @@ pub struct ReportSession<'a> {
     pub wait: &'a mut dyn FnMut(Duration) -> bool,
     /// Says what a person should know who sees the report: recordings that are left out.
     pub note: &'a mut dyn FnMut(String),
+    /// Starts a program; when it has ended, `wait` gives false.
+    pub start: &'a mut dyn FnMut(&[String]) -> Result<u32, String>,
     /// The folder of the recordings that the service of this host makes.
     pub service_folder: &'a dyn Fn() -> Result<PathBuf, String>,
 }
@@ -65,7 +69,29 @@ pub fn run(
         Recording::File(path) => path,
         Recording::Service => (session.service_folder)().map_err(SysstatError::NotThere)?,
     };
-    recorded(asked, &path, &clock, session)
+    match asked.whole_file {
+        Some(action) => crate::daily_file::run(action, &path, session.out),
+        None => recorded(asked, &path, &clock, session),
+    }
+}
+
+/// Starts a program with its arguments, and calls `ended` when it has ended; its number, or why it was
+/// not started.
+///
+/// # Errors
+/// There is no such program, or it cannot be run.
+pub fn start_program(
+    words: &[String],
+    ended: impl FnOnce() + Send + 'static,
+) -> Result<u32, String> {
+    let (name, arguments) = words.split_first().ok_or("no program is named")?;
+    let mut command = Command::new(name);
+    spawn::unblock_in(command.args(arguments));
+    let started = command.spawn();
+    let mut program = started.map_err(|error| format!("cannot start {name}: {error}"))?;
+    let process = program.id();
+    std::thread::spawn(move || program.wait().map(|_| ended()));
+    Ok(process)
 }
 
 /// When a reading was taken: since the epoch, and by the monotonic clock.
@@ -247,7 +273,14 @@ fn live(
     clock: &Clock,
     session: &mut ReportSession<'_>,
 ) -> Result<(), SysstatError> {
-    let names = asked.report.sources();
+    if let Some(words) = &asked.program {
+        let process = (session.start)(words).map_err(SysstatError::NotThere)?;
+        asked.report.started(process);
+    }
+    let mut names = asked.report.sources();
+    if asked.saving.is_some() {
+        names.extend(Saving::sources());
+    }
     let entries: Vec<&'static Entry> =
         known().filter(|entry| names.contains(&entry.name)).collect();
     let context = SourceContext::with_process(ProcessOptions {
@@ -257,8 +290,14 @@ fn live(
     let mut feed = LiveFeed::open(session.root, &entries, context);
     let defs = feed.defs();
     let mut snapshot = Snapshot::new(&defs);
+    let saving = asked.saving.as_ref();
+    let mut saver = saving.map(|saving| saving.begin(session.root, &session.meta, &session.now));
     let mut read = || -> Result<(Vec<Sample>, i64), SysstatError> {
         feed.next(&mut snapshot)?;
+        if let Some(saver) = &mut saver {
+            let times = (snapshot.monotonic_ns, snapshot.realtime_ns);
+            saver.write(&entries, &snapshot.samples, times)?;
+        }
         Ok((snapshot.samples.clone(), snapshot.realtime_ns))
     };
     let (samples, now_ns) = read()?;
@@ -266,6 +305,7 @@ fn live(
     let facts = Facts {
         meta: &session.meta,
         root: Some(session.root),
+        devices: Some(session.root),
         clock,
         here: clock,
         screen_lines,
@@ -325,7 +365,9 @@ fn recorded(
     playback.begin(&files, settings);
     let ReportSession { screen_lines, .. } = *session;
     let meta = &newest.meta;
-    let facts = Facts { meta, root: None, clock: &clock, here, screen_lines, users: None };
+    let is_here = !meta.host().is_empty() && meta.host() == session.meta.host();
+    let devices = Some(session.root).filter(|_| is_here);
+    let facts = Facts { meta, root: None, devices, clock: &clock, here, screen_lines, users: None };
     let mut shown = Shown::new(asked.report.as_mut(), facts, Vec::new());
     shown.comments = comments.into();
     let interval_s = asked.pace.interval.map_or(0, |length| length.as_secs() as i64);

@@ -7,7 +7,9 @@ use feed::SadcComment;
 use sample::{Meta, SourceDef};
 
 use crate::SysstatError;
+use crate::daily_file::FileAction;
 use crate::machine::Clock;
+use crate::saving::Saving;
 use crate::values::Span;
 use crate::words::Pace;
 
@@ -17,6 +19,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) meta: &'a Meta,
     /// The folder below which `/sys` is; `None` for a recording.
     pub(crate) root: Option<&'a Path>,
+    /// The folder below which `/dev` is, if the disks are those of this host.
+    pub(crate) devices: Option<&'a Path>,
     /// How times are written.
     pub(crate) clock: &'a Clock,
     /// The same in the zone of this machine, which need not be that of the recording.
@@ -43,6 +47,12 @@ pub(crate) struct Asked {
     pub(crate) thru: Option<String>,
     /// Whether comments within a recording are shown.
     pub(crate) has_comments: bool,
+    /// A daily file that is written of this host.
+    pub(crate) saving: Option<Saving>,
+    /// What is done with a daily file as a whole, in place of the report.
+    pub(crate) whole_file: Option<FileAction>,
+    /// A program that is started, and whose end is that of the report.
+    pub(crate) program: Option<Vec<String>>,
 }
 
 /// Where readings come from.
@@ -69,6 +79,9 @@ impl Asked {
             from: None,
             thru: None,
             has_comments: false,
+            saving: None,
+            whole_file: None,
+            program: None,
         }
     }
 }
@@ -87,6 +100,9 @@ pub(crate) trait Report {
     fn threads(&self) -> bool {
         false
     }
+
+    /// The program of the command line was started as this process.
+    fn started(&mut self, _process: u32) {}
 
     /// What stands before the first interval.
     fn begin(&mut self, _facts: &Facts<'_>, _now_ns: i64, _out: &mut String) {}

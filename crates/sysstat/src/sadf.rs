@@ -12,11 +12,13 @@ use sample::SourceDef;
 
 use crate::SysstatError;
 use crate::activities::{Activity, Chosen};
+use crate::daily_file::FileAction;
 use crate::format::Style;
-use crate::machine::Clock;
 use crate::report::{Asked, Facts, Recording, Report};
 use crate::sadf_document::{self, Document, Markup};
+use crate::sadf_graph::{GraphOptions, Graphs};
 use crate::sar::{Options, Shown, columns, comment_text, sources};
+use crate::stamp::Stamp;
 use crate::values::{Row, Span};
 use crate::words::{Pace, Word, Words, unknown};
 
@@ -24,6 +26,9 @@ pub(crate) const USAGE: &str = "\
 Usage: sadf [options] [interval [count]] [recording] [-- options of sar]
   -p  a line for each number (the default)   -d  a line for each instance; with -h for each interval
   -j  JSON                                   -x  XML
+  -g  pictures, as SVG; -O packed,showtoc,showidle,skipempty,oneday,bwcol,height=PIXELS
+  -c  a daily file of sysstat as one of its version 12.6
+  -H  what stands in a daily file before its values
   -t  times of the recorded machine          -T  of this one          -U  seconds since 1970
   -C  comments that daily files of sadc have
   -P LIST | ALL                 these CPUs
@@ -43,15 +48,6 @@ enum Form {
     Wide,
 }
 
-/// How times are written.
-#[derive(Clone, Copy)]
-enum Stamp {
-    Utc,
-    Recorded,
-    Here,
-    Epoch,
-}
-
 struct Sadf {
     form: Form,
     stamp: Stamp,
@@ -64,18 +60,18 @@ struct Sadf {
 
 /// Options of the program that are refused, and why.
 static REFUSED: &[(&str, &str)] = &[
-    ("c", "whit reads the file as it is"),
-    ("g", "whit serve has graphs"),
-    ("H", "use whit play --contents"),
-    ("l", "whit send gives recordings to other programs"),
-    ("O", "it belongs to -g and -l"),
+    (
+        "l",
+        "whit writes no archives of Performance Co-Pilot; whit send gives recordings to other programs",
+    ),
     ("r", "the numbers of the kernel are given by whit play --csv"),
 ];
 
 /// Reads the command line.
 pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     let mut options = Options::default();
-    let (mut form, mut stamp, mut is_wide) = (None, None, false);
+    let (mut form, mut stamp, mut is_wide, mut is_head) = (None, None, false, false);
+    let mut graph = None::<GraphOptions>;
     let (mut pace, mut recording) = (Pace::default(), Recording::Service);
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let (own, of_sar) = (&words[..end], words.get(end + 1..).unwrap_or_default());
@@ -93,7 +89,11 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
             Word::Option(option) => option,
         };
         match option.as_str() {
-            "p" | "d" | "j" | "x" => only_one(&mut form, &option, "-p, -d, -j and -x")?,
+            "p" | "d" | "j" | "x" | "g" | "c" => {
+                only_one(&mut form, &option, "-c, -d, -g, -j, -p and -x")?;
+            }
+            "H" => is_head = true,
+            "O" => graph.get_or_insert_default().take(&own.value("-O")?)?,
             "t" | "T" | "U" => only_one(&mut stamp, &option, "-t, -T and -U")?,
             "h" => is_wide = true,
             "P" | "C" | "dev" | "fs" | "iface" | "int" | "s" | "e" => {
@@ -122,10 +122,24 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         Some("U") => Stamp::Epoch,
         _ => Stamp::Utc,
     };
+    if graph.is_some() && form.as_deref() != Some("g") {
+        return Err(SysstatError::Usage("-O is of the pictures that -g makes".to_owned()));
+    }
+    if is_head && matches!(form.as_deref(), Some("j" | "x" | "g" | "c")) {
+        let why = "-H alone says what a file holds";
+        return Err(SysstatError::Refused("-H beside -c, -g, -j and -x".to_owned(), why));
+    }
+    let whole_file = match form.as_deref() {
+        Some("c") => Some(FileAction::Convert),
+        // Beside another form it has no effect.
+        None if is_head => Some(FileAction::Head),
+        _ => None,
+    };
     let (from, thru) = (options.from.take(), options.thru.take());
     let has_comments = options.has_comments;
     let report: Box<dyn Report> = match form.as_deref() {
         Some("j") => Box::new(DocumentOf::new(Markup::Json, stamp, options)),
+        Some("g") => Box::new(Graphs::new(options, graph.unwrap_or_default(), stamp)),
         Some("x") => Box::new(DocumentOf::new(Markup::Xml, stamp, options)),
         form => {
             let form = match form {
@@ -140,7 +154,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     };
     let mut asked = Asked::new(report, pace);
     (asked.recording, asked.from, asked.thru) = (recording, from, thru);
-    asked.has_comments = has_comments;
+    (asked.has_comments, asked.whole_file) = (has_comments, whole_file);
     Ok(asked)
 }
 
@@ -155,15 +169,6 @@ fn only_one(known: &mut Option<String>, option: &str, all: &str) -> Result<(), S
 }
 
 impl Stamp {
-    /// The clock by which dates and times are written; none for UTC.
-    fn clock<'a>(self, facts: &'a Facts<'_>) -> Option<&'a Clock> {
-        match self {
-            Stamp::Utc | Stamp::Epoch => None,
-            Stamp::Recorded => Some(facts.clock),
-            Stamp::Here => Some(facts.here),
-        }
-    }
-
     fn of_document(self, facts: &Facts<'_>, at_ns: i64) -> sadf_document::Stamp {
         let clock = self.clock(facts);
         let text = clock.map_or_else(|| facts.clock.utc(at_ns), |clock| clock.stamp(at_ns));

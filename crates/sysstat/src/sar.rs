@@ -1,6 +1,7 @@
 //! `sar`: the activity of the machine, by subsystem.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use feed::SadcComment;
@@ -14,7 +15,10 @@ use crate::activities_network::NETWORK;
 use crate::columns::{Column, decimals, rate};
 use crate::format::{Style, Unit};
 use crate::machine::banner;
+use crate::persistent_names::PersistentNames;
 use crate::report::{Asked, Facts, Recording, Report};
+use crate::saving::Saving;
+use crate::sources::TERMINALS;
 use crate::values::{Row, Span};
 use crate::words::{Pace, Word, Words, device_name, unknown};
 
@@ -35,6 +39,8 @@ Usage: sar [options] [interval [count]]
   -s [TIME] -e [TIME]   in a recording: from and until: hh:mm, -1h, yesterday 10:15
   -i SECONDS  in a recording: at most one line in so many seconds
   -C          comments that daily files of sadc have
+  -j ID | LABEL | PATH | UUID   names of disks by /dev/disk
+  -o [FILE]   write a daily file of sysstat, too; of a folder saDD, with -D saYYYYMMDD
 Without an interval, what the service has recorded is shown; an interval of 0 shows the time since boot.
 ";
 
@@ -72,6 +78,10 @@ pub(crate) struct Options {
     pub(crate) thru: Option<String>,
     step: Option<u64>,
     pub(crate) has_comments: bool,
+    /// `-o`, and its file or folder.
+    saving: Option<Option<PathBuf>>,
+    /// `-D`.
+    has_whole_date: bool,
 }
 
 /// Reads the command line.
@@ -89,10 +99,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
 
 /// Options of the program that are refused, and why.
 static REFUSED: &[(&str, &str)] = &[
-    ("D", "names of files follow from whit record -f"),
-    ("j", "names are the kernel's"),
     ("m", "use whit record -sE for temperatures and fans"),
-    ("o", "whit record -f FILE records everything"),
     ("sadc", "there is no separate collector"),
     ("x", "use whit play with a recording of processes"),
     ("X", "use whit play with a recording of processes"),
@@ -169,6 +176,18 @@ impl Options {
             "s" => self.from = Some(time(words, "08:00:00")),
             "e" => self.thru = Some(time(words, "18:00:00")),
             "i" => self.step = Some(crate::words::whole(&words.value("-i")?)?),
+            "j" => {
+                self.chosen.names = Some(PersistentNames::of(words.value("-j")?)?);
+                // These names are long.
+                self.is_pretty = true;
+            }
+            "o" => {
+                let is_file = |word: &str| {
+                    !word.starts_with('-') && !word.bytes().all(|byte| byte.is_ascii_digit())
+                };
+                self.saving = Some(words.value_if(is_file).map(Into::into));
+            }
+            "D" => self.has_whole_date = true,
             "help" => return Err(SysstatError::Help(USAGE.to_owned())),
             _ => match REFUSED.iter().find(|(name, _)| *name == option) {
                 Some((name, why)) => {
@@ -242,6 +261,18 @@ impl Options {
         }
     }
 
+    /// What `-o` and `-D` ask for.
+    fn saving(&mut self, has_interval: bool) -> Result<Option<Saving>, SysstatError> {
+        let has_whole_date = self.has_whole_date;
+        let usage = |text: &str| Err(SysstatError::Usage(text.to_owned()));
+        match self.saving.take() {
+            None if has_whole_date => usage("-D is of the file that -o writes"),
+            Some(_) if self.recording.is_some() => usage("-f and -o: give one of them"),
+            Some(_) if !has_interval => usage("-o needs an interval"),
+            path => Ok(path.map(|path| Saving { path, has_whole_date })),
+        }
+    }
+
     fn asked(mut self) -> Result<Asked, SysstatError> {
         if self.step.is_some() {
             // The first number is a count then.
@@ -254,6 +285,7 @@ impl Options {
         self.put_in_order();
         let has_interval = self.pace.interval.is_some() && self.step.is_none();
         let since_boot = self.pace.is_once;
+        let saving = self.saving(has_interval)?;
         let recording = self.recording.unwrap_or(match has_interval || since_boot {
             true => Recording::Host,
             false => Recording::Service,
@@ -276,6 +308,7 @@ impl Options {
             pace.interval = Some(std::time::Duration::from_secs(step));
         }
         let mut asked = Asked::new(Box::new(sar), pace);
+        asked.saving = saving;
         asked.recording = recording;
         asked.since_boot = since_boot;
         (asked.from, asked.thru, asked.has_comments) = (self.from, self.thru, self.has_comments);
@@ -447,7 +480,8 @@ pub(crate) fn sources(activities: &[&Activity], chosen: &Chosen) -> Vec<&'static
         for source in activity.sources {
             let is_needed = match *source {
                 "cpu_core" => chosen.cpus.has_each(),
-                source => source != feed::SADC_TRANSFERS,
+                // Recordings have them or not.
+                source => source != feed::SADC_TRANSFERS && source != TERMINALS,
             };
             if is_needed && !sources.contains(source) {
                 sources.push(source);
@@ -509,7 +543,12 @@ impl Shown {
 
 impl Report for Sar {
     fn sources(&self) -> Vec<&'static str> {
-        sources(&self.activities, &self.chosen)
+        let mut sources = sources(&self.activities, &self.chosen);
+        let is_host = self.tables.is_none();
+        if is_host && self.activities.iter().any(|one| one.sources.contains(&TERMINALS)) {
+            sources.push(TERMINALS);
+        }
+        sources
     }
 
     fn needs_all(&self) -> bool {
@@ -518,6 +557,9 @@ impl Report for Sar {
     }
 
     fn begin(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
+        if let (Some(names), Some(root)) = (&mut self.chosen.names, facts.devices) {
+            names.read(root);
+        }
         out.push_str(banner(facts.meta, &facts.clock.date(now_ns)).trim_end_matches('\n'));
         out.push('\n');
     }
@@ -528,6 +570,9 @@ impl Report for Sar {
         span: &Span<'_>,
         out: &mut String,
     ) -> Result<(), SysstatError> {
+        if let Some(names) = &self.chosen.names {
+            names.check(facts.devices.is_some())?;
+        }
         let every = facts.screen_lines.map_or(usize::MAX, |lines| lines.max(2) - 1);
         let is_first = self.lines.is_multiple_of(every);
         let is_recorded = self.tables.is_some();

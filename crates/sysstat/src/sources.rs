@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `/proc/net/snmp6` | one: `Ip6InReceives 1444` a line |
 //! | `/proc/net/softnet_stat` | one for each CPU: columns of hexadecimal numbers |
+//! | `/proc/sys/kernel/pty/nr` | one: the number of pseudo-terminals |
 //! | `/proc/tty/driver/serial` | one for each line that has been used: `0: uart:16550A … tx:1 rx:2` |
 //!
 //! One `pread` a reading.  A line that is not understood is passed over.
@@ -13,7 +14,10 @@ use sample::{Field, State, Table, Unit};
 use source::{Entry, Source};
 
 /// The sources, beside those that recorders read.
-pub(crate) static OWN: &[&Entry] = &[&IP6, &SOFTNET, &SERIAL];
+pub(crate) static OWN: &[&Entry] = &[&IP6, &SOFTNET, &SERIAL, &TERMINAL];
+
+/// The source of the number of terminals.
+pub(crate) const TERMINALS: &str = "terminal";
 
 /// Lines of any of the files that are read: the kernel has some 90 counters, 8,192 CPUs at most and 256
 /// serial lines.
@@ -108,6 +112,21 @@ fn read_softnet(line: &str, number: usize, table: &mut Table) {
         if let Some(value) = column(place) {
             row.set(field, value);
         }
+    }
+}
+
+static TERMINAL: Entry = Entry {
+    name: TERMINALS,
+    about: "Pseudo-terminals in use",
+    reads: &["/proc/sys/kernel/pty/nr"],
+    fields: &[Field::gauge("terminals", Unit::Count, "Pseudo-terminals in use")],
+    open: |host, _| open(host, "/proc/sys/kernel/pty/nr", true, read_terminals),
+    ..Entry::EMPTY
+};
+
+fn read_terminals(line: &str, _: usize, table: &mut Table) {
+    if let Ok(count) = line.trim().parse() {
+        table.row_mut(0).set(0, count);
     }
 }
 

@@ -30,7 +30,8 @@ struct Vmstat {
     table: Option<Table>,
     is_active: bool,
     one_header: bool,
-    unit: f64,
+    /// The bytes of a unit of memory, and its letter.
+    unit: (f64, char),
     timestamp: bool,
     wide: bool,
     lines: usize,
@@ -42,7 +43,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         table: None,
         is_active: false,
         one_header: false,
-        unit: 1024.0,
+        unit: (1024.0, 'K'),
         timestamp: false,
         wide: false,
         lines: 0,
@@ -97,13 +98,13 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     Ok(asked)
 }
 
-fn unit(text: &str) -> Result<f64, SysstatError> {
+fn unit(text: &str) -> Result<(f64, char), SysstatError> {
     match text {
-        "b" | "B" => Ok(1.0),
-        "k" => Ok(1000.0),
-        "K" => Ok(1024.0),
-        "m" => Ok(1_000_000.0),
-        "M" => Ok(1_048_576.0),
+        "b" | "B" => Ok((1.0, 'B')),
+        "k" => Ok((1000.0, 'k')),
+        "K" => Ok((1024.0, 'K')),
+        "m" => Ok((1_000_000.0, 'm')),
+        "M" => Ok((1_048_576.0, 'M')),
         _ => Err(SysstatError::Usage("-S requires k, K, m or M (default is KiB)".to_owned())),
     }
 }
@@ -176,7 +177,7 @@ impl Vmstat {
 
     fn line(&self, facts: &Facts<'_>, span: &Span<'_>, out: &mut String) -> Option<()> {
         let (cpu, memory) = (span.row("cpu")?, span.row("memory")?);
-        let amount = |value: f64| (value * 1024.0 / self.unit).floor();
+        let amount = |value: f64| (value * 1024.0 / self.unit.0).floor();
         let ticks = |fields: &[&str]| cpu.changes(fields).unwrap_or(0.0);
         let guest = if self.wide { ticks(&["guest", "guest_nice"]) } else { 0.0 };
         let mut shares = [
@@ -263,7 +264,7 @@ impl Report for Vmstat {
             let (is_first, timestamp) = (self.lines == 0, self.timestamp);
             self.lines += 1;
             let stamp = timestamp.then_some(facts.clock);
-            return table.show(span, (self.wide, stamp, is_first), out);
+            return table.show(span, self.unit, (self.wide, stamp, is_first), out);
         }
         self.head(facts, span.ended_ns, out);
         let missing = || SysstatError::unread("/proc/stat or /proc/meminfo");

@@ -41,6 +41,7 @@ impl Table {
     pub(crate) fn show(
         &self,
         span: &Span<'_>,
+        unit: (f64, char),
         shape: Shape<'_>,
         out: &mut String,
     ) -> Result<(), SysstatError> {
@@ -50,7 +51,7 @@ impl Table {
                 let row = span.row("cpu").ok_or_else(|| unread("/proc/stat"))?;
                 let _ = writeln!(out, "{:>13} forks", row.count("forks").unwrap_or(0));
             }
-            Table::Counters => counters(span, out).ok_or_else(|| unread("/proc/stat"))?,
+            Table::Counters => counters(span, unit, out).ok_or_else(|| unread("/proc/stat"))?,
             Table::Disks => disks(span, shape, out),
             Table::DiskSums => disk_sums(span, out),
             Table::Partition(name) => partition(span, name, shape.2, out)?,
@@ -61,24 +62,28 @@ impl Table {
     }
 }
 
-fn counters(span: &Span<'_>, out: &mut String) -> Option<()> {
+fn counters(span: &Span<'_>, (unit_bytes, letter): (f64, char), out: &mut String) -> Option<()> {
     let (cpu, memory) = (span.row("cpu")?, span.row("memory")?);
     let total = kib(&memory, "total");
+    let mut amount = |kib: f64, name: &str| {
+        let value = (kib * 1024.0 / unit_bytes).floor();
+        let _ = writeln!(out, "{value:>13.0} {letter} {name}");
+    };
+    let available = memory.level("available").unwrap_or(kib(&memory, "free"));
+    amount(total, "total memory");
+    amount(total - available, "used memory");
+    amount(kib(&memory, "active"), "active memory");
+    amount(kib(&memory, "inactive"), "inactive memory");
+    amount(kib(&memory, "free"), "free memory");
+    amount(kib(&memory, "buffers"), "buffer memory");
+    amount(kib(&memory, "cached") + kib(&memory, "slab_reclaimable"), "swap cache");
+    amount(kib(&memory, "swap_total"), "total swap");
+    amount(kib(&memory, "swap_total") - kib(&memory, "swap_free"), "used swap");
+    amount(kib(&memory, "swap_free"), "free swap");
+    let count = |row: &Row<'_>, field: &str| row.count(field).unwrap_or(0) as f64;
     let mut line = |value: f64, name: &str| {
         let _ = writeln!(out, "{value:>13.0} {name}");
     };
-    let available = memory.level("available").unwrap_or(kib(&memory, "free"));
-    line(total, "K total memory");
-    line(total - available, "K used memory");
-    line(kib(&memory, "active"), "K active memory");
-    line(kib(&memory, "inactive"), "K inactive memory");
-    line(kib(&memory, "free"), "K free memory");
-    line(kib(&memory, "buffers"), "K buffer memory");
-    line(kib(&memory, "cached") + kib(&memory, "slab_reclaimable"), "K swap cache");
-    line(kib(&memory, "swap_total"), "K total swap");
-    line(kib(&memory, "swap_total") - kib(&memory, "swap_free"), "K used swap");
-    line(kib(&memory, "swap_free"), "K free swap");
-    let count = |row: &Row<'_>, field: &str| row.count(field).unwrap_or(0) as f64;
     let guests = ["guest", "guest_nice"];
     line(count(&cpu, "user") - count(&cpu, guests[0]), "non-nice user cpu ticks");
     line(count(&cpu, "nice") - count(&cpu, guests[1]), "nice user cpu ticks");

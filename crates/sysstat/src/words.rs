@@ -80,6 +80,13 @@ impl<'a> Words<'a> {
         Ok(first.clone())
     }
 
+    /// All words that are left: a command.
+    pub(crate) fn rest(&mut self, option: &str) -> Result<Vec<String>, SysstatError> {
+        let first = self.value(option)?;
+        let rest = std::mem::take(&mut self.rest);
+        Ok([first].into_iter().chain(rest.iter().cloned()).collect())
+    }
+
     /// The value of the option read last, if the next word is one of its own: `sar -u ALL`.
     pub(crate) fn value_if(&mut self, is_value: impl Fn(&str) -> bool) -> Option<String> {
         if !self.cluster.is_empty() {

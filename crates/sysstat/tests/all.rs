@@ -67,6 +67,7 @@ fn report(line: &str, waits: u64) -> Result<String, SysstatError> {
             step <= waits + 1
         },
         note: &mut |text| panic!("{text}"),
+        start: &mut |_| Err("nothing is started".to_owned()),
         service_folder: &|| Err("no service".to_owned()),
     };
     run(tool(&words[0]).unwrap(), &words[1..], &mut session)?;
@@ -203,11 +204,19 @@ fn cpus_are_summed_by_node() {
 #[test]
 fn options_are_taken_or_refused_by_name() {
     for (line, said) in [
-        ("sar -j ID 1 1", "-j is not supported: names are the kernel's"),
+        ("sar -j ID -d 1 1", "there is no folder /dev/disk/by-id"),
+        ("sar -j SID -d 1 1", "-j SID is not supported"),
+        ("sar -j ../x -d 1 1", "-j takes ID"),
+        ("sar -o x", "-o needs an interval"),
+        ("sar -o x -f y 1", "-f and -o: give one of them"),
+        ("sar -D 1 1", "-D is of the file that -o writes"),
         ("sar -n FC 1", "-n FC is not supported"),
         ("sar -i 2 -f x 1 2", "-i and an interval: give one"),
         ("sadf -r", "-r is not supported"),
-        ("sadf -j -x", "-p, -d, -j and -x: give one of them"),
+        ("sadf -j -x", "-j, -p and -x: give one of them"),
+        ("sadf -O packed", "-O is of the pictures"),
+        ("sadf -j -H x", "-H beside -c, -g, -j and -x is not supported"),
+        ("sadf -l", "-l is not supported"),
         ("sadf -t -U", "-t, -T and -U: give one of them"),
         ("sadf -- 1", "not an option of sar: '1'"),
         ("sar -n NIX 1", "unknown keyword NIX"),
@@ -217,12 +226,14 @@ fn options_are_taken_or_refused_by_name() {
         ("sar --dec=7 1", "--dec takes 0, 1 or 2"),
         ("sar", "no service"),
         ("iostat -o XML", "-o takes JSON, not XML"),
-        ("iostat -j ID", "-j is not supported"),
+        ("iostat -j ID", "there is no folder /dev/disk/by-id"),
         ("iostat -k -m", "-k and -m: give one of them"),
         ("vmstat -d -s", "-d, -D, -m, -p and -s: give one of them"),
         ("pidstat -T NIX", "-T takes TASK, CHILD or ALL, not NIX"),
         ("pidstat -T CHILD -d", "only -u and -r have children"),
-        ("pidstat -e true", "-e is not supported"),
+        ("pidstat -e true", "-e needs an interval"),
+        ("pidstat 1 -e true", "nothing is started"),
+        ("pidstat -e", "option -e needs a value"),
         ("mpstat -I NIX", "-I takes SUM, CPU, SCPU or ALL"),
         ("mpstat -N x", "not a list of nodes: x"),
         ("vmstat 0", "delay must be positive integer"),

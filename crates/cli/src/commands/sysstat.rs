@@ -59,6 +59,10 @@ pub(crate) fn run(arguments: &SysstatArguments) -> anyhow::Result<ExitCode> {
             ending.pause(due.saturating_duration_since(Instant::now()))
         },
         note: &mut |text| crate::stderr::message(text),
+        start: &mut |words| {
+            let ending = ending.clone();
+            sysstat::start_program(words, move || ending.ask())
+        },
         service_folder: &|| data_of_service(DataKind::Recordings).map_err(|e| format!("{e:#}")),
     };
     match sysstat::run(tool, words, &mut session) {

@@ -43,10 +43,15 @@ pub(super) fn case(seed: u64) -> Case {
     Case { tool, words }
 }
 
+/// Draws one of these options, whose words have blanks between.
+fn one(random: &mut Random, all: &[&str], words: &mut Vec<String>) {
+    words.extend(random.one_of(all).split(' ').map(str::to_owned));
+}
+
 /// Draws so many of these options, some more than once.
 fn some(random: &mut Random, most: usize, all: &[&str], words: &mut Vec<String>) {
     for _ in 0..random.index(most + 1) {
-        words.extend(random.one_of(all).split(' ').map(str::to_owned));
+        one(random, all, words);
     }
 }
 
@@ -106,6 +111,8 @@ const SAR: &[&str] = &[
     "--int=SUM",
     "--int=24-31,LOC",
     "--int=sum,RES",
+    "-j ID",
+    "-j LABEL",
 ];
 
 fn of_daily_file(random: &mut Random) -> Vec<String> {
@@ -117,7 +124,7 @@ fn of_daily_file(random: &mut Random) -> Vec<String> {
     some(random, 3, &all, &mut words);
     words.extend(["-f".to_owned(), DAILY.to_owned()]);
     if random.percent(15) {
-        words.push(random.one_of(&["1", "1 2", "2 2", "3"]).to_owned());
+        one(random, &["1", "1 2", "2 2", "3"], &mut words);
     }
     words.iter().flat_map(|word| word.split(' ')).map(str::to_owned).collect()
 }
@@ -126,16 +133,15 @@ fn sar_live(random: &mut Random) -> Vec<String> {
     let mut words = Vec::new();
     activities(random, false, &mut words);
     some(random, 3, SAR, &mut words);
-    let pace = random.one_of(&["0", "0", "0", "1 1", "1 2"]);
-    words.extend(pace.split(' ').map(str::to_owned));
+    one(random, &["0", "0", "0", "1 1", "1 2"], &mut words);
     words
 }
 
 fn pace(random: &mut Random, words: &mut Vec<String>) {
-    let pace = random.one_of(&["", "", "", "1 1", "1 2", "0"]);
-    words.extend(pace.split(' ').map(str::to_owned));
+    one(random, &["", "", "", "1 1", "1 2", "0"], words);
 }
 
+/// Without `-j`, with which iostat takes the names and shows the kernel's.
 fn iostat(random: &mut Random) -> Vec<String> {
     const ALL: &[&str] = &[
         "-c",
@@ -156,7 +162,6 @@ fn iostat(random: &mut Random) -> Vec<String> {
         "-N",
         "-o JSON",
         "-o JSON",
-        "-j ID",
         "--compact",
         "--dec=0",
         "--dec=1",
@@ -177,28 +182,11 @@ fn iostat(random: &mut Random) -> Vec<String> {
     words
 }
 
-/// Without `-I CPU` (`ALL`, `-A`): beside it mpstat leaves interrupts out of the sums of CPUs.
+/// Without `-I CPU` (`ALL`, `-A`) and `-I SUM,SCPU`: beside single interrupts mpstat leaves interrupts out of the sums of CPUs.
 fn mpstat(random: &mut Random) -> Vec<String> {
     const ALL: &[&str] = &[
-        "-u",
-        "-n",
-        "-T",
-        "-I SUM",
-        "-I SCPU",
-        "-I SUM,SCPU",
-        "-N ALL",
-        "-N 0",
-        "-P ALL",
-        "-P 0",
-        "-P 0,1",
-        "-P all",
-        "-P all,1",
-        "-P 0-1",
-        "-P 1-",
-        "-o JSON",
-        "-o JSON",
-        "--dec=0",
-        "--dec=1",
+        "-u", "-n", "-T", "-I SUM", "-I SCPU", "-N ALL", "-N 0", "-P ALL", "-P 0", "-P 0,1",
+        "-P all", "-P all,1", "-P 0-1", "-P 1-", "-o JSON", "-o JSON", "--dec=0", "--dec=1",
         "--dec=2",
     ];
     let mut words = Vec::new();
@@ -311,7 +299,6 @@ fn pidstat(random: &mut Random) -> Vec<String> {
     ];
     let mut words = vec!["-p".to_owned(), PID.to_owned()];
     some(random, 4, ALL, &mut words);
-    let pace = random.one_of(&["", "", "1 1", "1 2"]);
-    words.extend(pace.split(' ').map(str::to_owned));
+    one(random, &["", "", "1 1", "1 2"], &mut words);
     words
 }

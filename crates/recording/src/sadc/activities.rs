@@ -13,9 +13,9 @@ pub(super) const ROWS_MAX: usize = 1 << 20;
 pub(super) const BASE: u32 = 0x8a;
 
 /// The bytes of the names of an interface, of an interrupt, and of a filesystem.
-const INTERFACE_BYTES: usize = 16;
-const INTERRUPT_BYTES: usize = 8;
-const FILESYSTEM_BYTES: usize = 128;
+pub(super) const INTERFACE_BYTES: usize = 16;
+pub(super) const INTERRUPT_BYTES: usize = 8;
+pub(super) const FILESYSTEM_BYTES: usize = 128;
 
 /// The source of what all disks transfer together, which `sadc` records by itself.
 pub const SADC_TRANSFERS: &str = "transfers";
@@ -55,8 +55,8 @@ pub const SADC_FIELDS: &[(&str, &[Field])] = &[
 ];
 
 /// How the rows of an activity are named.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Names {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Names {
     /// One row, of this name.
     One(&'static str),
     /// All CPUs first, then each.
@@ -76,15 +76,16 @@ enum Names {
 }
 
 /// One activity in one format.
+#[derive(Debug)]
 pub(super) struct Activity {
-    id: u32,
-    format: u32,
-    source: &'static str,
+    pub(super) id: u32,
+    pub(super) format: u32,
+    pub(super) source: &'static str,
     /// The letters that select its sources.
     pub(super) letters: &'static str,
-    names: Names,
+    pub(super) names: Names,
     /// The fields: 64-bit numbers, words, 32-bit numbers.  What has no field is `""`.
-    fields: [&'static [&'static str]; 3],
+    pub(super) fields: [&'static [&'static str]; 3],
 }
 
 /// The activity of that number and format, if it is known.
@@ -92,7 +93,47 @@ pub(super) fn find(id: u32, format: u32) -> Option<&'static Activity> {
     ACTIVITIES.iter().find(|activity| (activity.id, activity.format) == (id, format))
 }
 
+/// Every activity in its newest format, in the order in which `sadc` writes them.
+pub(super) fn newest() -> impl Iterator<Item = &'static Activity> {
+    let is_newest = |one: &&Activity| {
+        !ACTIVITIES.iter().any(|other| other.id == one.id && other.format > one.format)
+    };
+    let mut newest: Vec<_> = ACTIVITIES.iter().filter(is_newest).collect();
+    // Those of huge pages and of queues of packets have higher numbers than what they stand behind.
+    newest.sort_by_key(|one| match one.id {
+        34 => (7, 1),
+        39 => (29, 1),
+        id => (id, 0),
+    });
+    newest.into_iter()
+}
+
+/// The last number of memory, which sysstat 12.7 added: files are written as 12.6 writes them.
+const ADDED_LATER: &str = "shared";
+
 impl Activity {
+    /// Whether it has this field.
+    pub(super) fn has(&self, field: &str) -> bool {
+        self.fields.iter().any(|fields| fields.contains(&field))
+    }
+
+    /// How many numbers of each kind stand in a file that is written.
+    pub(super) fn written_counts(&self) -> [usize; 3] {
+        let own = |fields: &[&str]| fields.iter().filter(|field| **field != ADDED_LATER).count();
+        let [long, words, short] = self.fields.map(own);
+        [long, words, short + usize::from(self.names == Names::Last)]
+    }
+
+    /// How many bytes of text stand behind the numbers.
+    pub(super) fn text_bytes(&self) -> usize {
+        match self.names {
+            Names::Interfaces => INTERFACE_BYTES,
+            Names::InterruptsOfCpus => INTERRUPT_BYTES,
+            Names::Filesystems => 2 * FILESYSTEM_BYTES,
+            _ => 0,
+        }
+    }
+
     /// How many numbers of each kind it has.
     pub(super) fn counts(&self) -> [u32; 3] {
         self.fields.map(|fields| fields.len() as u32)
@@ -269,8 +310,9 @@ const STALLS: [&str; 6] =
 const CPU: [&str; 10] =
     ["user", "nice", "system", "idle", "iowait", "steal", "irq", "softirq", "guest", "guest_nice"];
 
-const DISK_TIMES: [&str; 7] =
-    ["read_ms", "write_ms", "busy_ms", "weighted_ms", "", "", "discard_ms"];
+/// The numbers of the disk and that of the partition are no fields.
+const DISK_TIMES: [&str; 8] =
+    ["read_ms", "write_ms", "busy_ms", "weighted_ms", "", "", "discard_ms", ""];
 
 /// Every activity that has a place in whit's sources.
 static ACTIVITIES: &[Activity] = &[
@@ -314,7 +356,7 @@ static ACTIVITIES: &[Activity] = &[
         DISK_TIMES
     ),
     activity!(
-        11, 2, "disk" "dD", Names::Disks, ["transfers"],
+        11, 2, "disk" "dD", Names::Disks, ["transfers", "", ""],
         ["read_sectors", "write_sectors", "discard_sectors"], DISK_TIMES
     ),
     activity!(

@@ -10,10 +10,10 @@ use super::old;
 use crate::imported::{ImportedRecord, text};
 
 /// The first format whose files say how their structures are laid out (sysstat 11.7.1).
-const FORMAT: u16 = 0x2175;
+pub const FORMAT: u16 = 0x2175;
 
 /// Bytes of the structure with the magic numbers.
-const MAGIC_BYTES: usize = 76;
+pub(super) const MAGIC_BYTES: usize = 76;
 
 /// The largest structures that sysstat itself accepts.
 const HEAD_BYTES_MAX: u64 = 8192;
@@ -22,8 +22,9 @@ const EXTRAS_MAX: u64 = 8192;
 /// The most activities; sysstat 12.7 knows 43.
 const ACTIVITIES_MAX: u64 = 256;
 
-/// The bytes of a name of the machine in the header, and those of its time zone.
-const NAME_BYTES: usize = 65;
+/// The bytes of a name of the machine in the header, and those that are written of its time zone.
+pub(super) const NAME_BYTES: usize = 65;
+pub(super) const ZONE_BYTES: usize = 8;
 
 /// Kinds of records.
 pub(super) const STATISTICS: u8 = 1;
@@ -41,9 +42,49 @@ const SECONDS_OF_DAY: i64 = 86_400;
 /// The number of the activity of CPUs.
 const CPU_ACTIVITY: u32 = 1;
 
+/// What a file says of itself, as `sadf -H` shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SadcContents {
+    /// The number of the format that it was converted from; 0 if it was not.
+    pub converted_from: u32,
+    /// How many numbers of each kind stand in the header, in descriptions and in headers of records.
+    pub counts: [[u32; 3]; 3],
+    /// The size of a word.
+    pub word_bytes: usize,
+    /// Whether the machine that wrote it has the byte order of this one.
+    pub has_own_order: bool,
+    /// When it was begun, in seconds since the epoch.
+    pub started_s: i64,
+    /// Whether structures of later versions follow the descriptions.
+    pub has_extra: bool,
+    /// The activities, in its order.
+    pub activities: Vec<SadcActivity>,
+}
+
+/// What a file says of one of its activities.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SadcActivity {
+    /// Its number.
+    pub id: u32,
+    /// The number of its format.
+    pub format: u32,
+    /// Items of a record, and parts of an item.
+    pub items: u32,
+    /// See `items`.
+    pub parts: u32,
+    /// Whether each record says how many items it has.
+    pub has_count: bool,
+    /// How many numbers of each kind an item has.
+    pub counts: [u32; 3],
+}
+
 /// What stands before the first record.
 pub(super) struct Head {
     pub(super) meta: Meta,
+    /// The number of its format.
+    pub(super) format: u16,
+    /// What the file says of itself, if it does.
+    pub(super) contents: Option<SadcContents>,
     pub(super) descriptions: Vec<Description>,
     record: Layout,
     scratch: Vec<u8>,
@@ -94,7 +135,7 @@ impl Head {
         input.bytes(&mut bytes, MAGIC_BYTES - 8)?;
         let magic = fixed(input, [0, 0, 5], &bytes)?;
         let number = |place| magic.number(&bytes, 2, place).unwrap_or(0);
-        let head_bytes = number(0);
+        let (head_bytes, converted_from) = (number(0), number(1) as u32);
         let counts = [number(2), number(3), number(4)].map(|count| count as u32);
         if head_bytes > HEAD_BYTES_MAX {
             return Err(input.damaged(format!("a header of {head_bytes} bytes")));
@@ -122,8 +163,19 @@ impl Head {
         if described > ACTIVITIES_MAX {
             return Err(input.damaged(format!("{described} activities")));
         }
+        let mut contents = SadcContents {
+            converted_from,
+            counts: [counts, three(3), three(6)],
+            word_bytes: input.word_bytes,
+            has_own_order: input.is_big_endian == cfg!(target_endian = "big"),
+            started_s: head.number(&bytes, 0, 0).unwrap_or(0).cast_signed(),
+            has_extra,
+            activities: Vec::new(),
+        };
         let mut head = Head {
             meta,
+            format,
+            contents: None,
             descriptions: Vec::new(),
             record,
             scratch: Vec::new(),
@@ -132,8 +184,11 @@ impl Head {
         };
         for _ in 0..described {
             input.bytes(&mut bytes, description.bytes)?;
-            head.descriptions.push(describe(input, &description, &bytes)?);
+            let (told, description) = describe(input, &description, &bytes)?;
+            contents.activities.push(told);
+            head.descriptions.push(description);
         }
+        head.contents = Some(contents);
         if has_extra {
             skip_extras(input)?;
         }
@@ -168,6 +223,8 @@ impl Head {
         let meta = old_meta(&bytes[word_at + 1..], number(1, 0), version);
         let mut head = Head {
             meta,
+            format,
+            contents: None,
             descriptions: Vec::new(),
             record: Layout::old(input, &old::RECORD, old::RECORD_BYTES),
             scratch: Vec::new(),
@@ -305,7 +362,11 @@ fn meta_of(head: &Layout, bytes: &[u8], version: [u8; 3]) -> Meta {
 }
 
 /// Reads the description of one activity.
-fn describe(input: &Input, layout: &Layout, bytes: &[u8]) -> Result<Description, SadcError> {
+fn describe(
+    input: &Input,
+    layout: &Layout,
+    bytes: &[u8],
+) -> Result<(SadcActivity, Description), SadcError> {
     let number = |place| layout.number(bytes, 2, place).unwrap_or(0);
     let (id, format) = (number(0) as u32, number(1) as u32);
     let size = number(5);
@@ -313,13 +374,15 @@ fn describe(input: &Input, layout: &Layout, bytes: &[u8]) -> Result<Description,
     let known = Some(size).filter(|size| *size <= STRUCTURE_BYTES_MAX);
     let item = known.and_then(|size| Layout::new(input, counts, size as u32));
     let damaged = || input.damaged(format!("items of {size} bytes in activity {id}"));
-    Ok(Description {
+    let description = Description {
         activity: activities::find(id, format),
         items: input.checked(number(2), "items of an activity")?,
         parts: input.checked(number(3), "parts of an item")?.max(1),
         has_count: number(4) != 0,
         layout: item.ok_or_else(damaged)?,
-    })
+    };
+    let Description { items, parts, has_count, .. } = description;
+    Ok((SadcActivity { id, format, items, parts, has_count, counts }, description))
 }
 
 /// Passes over structures that later versions may add.
