@@ -303,7 +303,7 @@ pub(crate) fn slow_one(
     Ok(SlowResult { name: name.to_owned(), command, cpu_us, task_clock_us })
 }
 
-/// CPU time of a recorder from its third sample on, for so many seconds, in µs; `None` if the kernel
+/// CPU time of a recorder, in µs, for so many seconds after its first samples; `None` if the kernel
 /// keeps no scheduler statistics.
 ///
 /// Taken from the program as it runs: the start of a program costs a hundred samples, and differs

@@ -1,7 +1,7 @@
 //! A head or part as it is in the file: pieces of some columns each, and a CRC of all.
 //!
-//! The columns of one instance are unpacked without those of most others.  A piece is at least
-//! [`PIECE_BYTES`] long: shorter ones would make the file larger.
+//! The columns of one instance are unpacked without those of most others.  All but the last piece have
+//! at least [`PIECE_BYTES`]: shorter ones would make the file larger.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
