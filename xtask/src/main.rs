@@ -51,7 +51,8 @@ cargo xtask miri     unit tests in the Miri interpreter (needs nightly; about te
 cargo xtask picture  draw the README's picture from the commands given, run for real
 cargo xtask vm       boot Debian's kernels in an emulator and check whit there; --all: every kernel;
                      --kernel 6.1 --cpus 48 --nodes 8 [-- COMMAND]: one, with a shell or a command;
-                     --release: the release build; --rivals: with collectl and strace
+                     --release: the release build; --whit FILE: a program that is built already, and
+                     whit-bench beside it; --rivals: with collectl and strace;
                      --out DIR: copy what the command leaves in /out; --capture NAME: copy the
                      kernel files that sources (--sources A,B) read to testdata/proc/NAME
 cargo xtask dist     man pages, completions, systemd units, .deb and an archive with static programs

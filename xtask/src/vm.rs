@@ -32,6 +32,8 @@ struct Request {
     kernel: Option<String>,
     all: bool,
     release: bool,
+    /// The program that the guest gets instead of one that is built now.
+    whit: Option<PathBuf>,
     rivals: bool,
     size: Size,
     command: Option<String>,
@@ -47,7 +49,10 @@ struct Request {
 pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
     let request = parse(arguments)?;
     let machine = Machine::find()?;
-    let whit = crate::build_whit(request.release)?;
+    let whit = match &request.whit {
+        Some(whit) => whit.clone(),
+        None => crate::build_whit(request.release)?,
+    };
     let image = image::make(&whit, request.rivals)?;
     let is_for_one = request.command.is_some() || request.capture.is_some();
     if request.all || !is_for_one && request.kernel.is_none() {
@@ -121,6 +126,7 @@ fn parse(arguments: &[&str]) -> anyhow::Result<Request> {
             "--nodes" => request.size.nodes = value()?.parse()?,
             "--all" => request.all = true,
             "--release" => request.release = true,
+            "--whit" => request.whit = Some(value()?.into()),
             "--rivals" => request.rivals = true,
             "--out" => request.out = Some(value()?.into()),
             "--capture" => request.capture = Some(value()?.to_owned()),

@@ -1,5 +1,5 @@
-//! The guest's files: an initramfs of busybox, whit and its benchmarks, their libraries and, with `--rivals`, collectl
-//! and strace.
+//! The guest's files: an initramfs of busybox, whit and its benchmarks, their libraries and, with
+//! `--rivals`, collectl, strace and the machine's cat.
 //!
 //! The archive has the format `newc`, which the kernel requires
 //! (Documentation/driver-api/early-userspace/buffer-format.rst).  It is not compressed, because the
@@ -42,6 +42,8 @@ pub(super) fn make(whit: &Path, rivals: bool) -> anyhow::Result<PathBuf> {
         for package in RIVALS {
             archive.package(package)?;
         }
+        // busybox's reads no file: it has the kernel send it, and the published trace has reads.
+        archive.program(Path::new("/bin/cat"), "bin/cat")?;
     }
     let name = if rivals { "initramfs-rivals" } else { "initramfs" };
     let path = folder.join(name);

@@ -29,6 +29,8 @@ cd /root
 if [ -e /command ]; then
     sh /command
     status=$?
+    # The command may have left a line of progress without an end.
+    echo
     [ -d /out ] && tar -C /out -cz . | base64 | sed 's/^/vm: out /'
     echo "vm: status $status"
 else

@@ -23,6 +23,10 @@ pub struct BenchSeedsArguments {
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
 
+    /// Boot other kernels, and machines of 1 to 64 CPUs, by `cargo xtask vm` of this source tree
+    #[arg(long, value_name = "TREE")]
+    guests: Option<PathBuf>,
+
     /// Write the report as one page for browsers, which needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
@@ -40,6 +44,7 @@ impl BenchSeedsArguments {
             seeds: all_or(&Seed::ALL, &self.seed),
             parts: self.part.clone(),
             resume: self.resume.clone(),
+            guests: self.guests.clone(),
         }
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::collectl::NO_COLLECTL;
 use super::row::{Figure, SeedRow};
-use super::{Bench, Part, Seed, SeedsPlan, kept};
+use super::{Bench, Part, Seed, SeedsPlan, guests, kept};
 use crate::contest::cpu;
 use crate::error::{Context, Result};
 use crate::proc::{self, FLOOR, ProcPlan, WHIT, WHIT_BPF};
@@ -29,15 +29,15 @@ const CATS: &str = "reads of `cat /proc/stat`, as a tracer sees them";
 
 pub(super) fn parts(plan: &SeedsPlan) -> Vec<Part> {
     let seed = Seed::ProcStat;
-    vec![
+    let mut parts = vec![
         Part::new(seed, "strace -c cat", 2.0, traced),
         Part::new(seed, "read", 2.0, read),
         Part::new(seed, "-sc", plan.size(3.0, 1.5), |bench| sampled(bench, "proc")),
         Part::new(seed, "-sc by BPF", plan.size(3.0, 1.5), |bench| sampled(bench, "bpf")),
-        Part::new(seed, "other numbers of CPUs", 0.1, |bench| {
-            Ok(std::iter::once(others(bench)).chain(kept::rows(published_sample)).collect())
-        }),
-    ]
+    ];
+    parts.extend(guests::parts(plan));
+    parts.push(Part::new(seed, "kept runs", 0.1, |_| Ok(kept::rows(published_sample))));
+    parts
 }
 
 /// The time of all `read`s in strace's table, in µs.
@@ -148,26 +148,6 @@ fn sampled(bench: &Bench<'_>, way: &str) -> Result<Vec<SeedRow>> {
 /// What a sample of `-sc` was published to cost.
 fn published_sample(row: SeedRow) -> SeedRow {
     row.published(19_425.0, "864 samples in 16.783 s on 48 cores; 8,640 in 2.879 s on 4")
-}
-
-/// The machines that are not here.
-fn others(bench: &Bench<'_>) -> SeedRow {
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let emulator = match bench.programs.path.find("qemu-system-x86_64") {
-        Some(_) => "in an emulated machine",
-        None => "in an emulated machine, for which qemu-system-x86_64 must be installed",
-    };
-    let mut row = SeedRow::lost(
-        Seed::ProcStat,
-        "1 to 64 CPUs, and other kernels",
-        format!(
-            "this machine has {cpus} CPUs and one kernel: run the command for others, {emulator}"
-        ),
-    );
-    row.command = "cargo xtask vm --kernel 6.1 --cpus 48 --nodes 8 --release --rivals -- \
-                   whit bench seeds --seed 001"
-        .to_owned();
-    row
 }
 
 #[cfg(test)]

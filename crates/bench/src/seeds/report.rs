@@ -252,6 +252,7 @@ mod tests {
             seeds: vec![Seed::Collectl, Seed::Mrtg, Seed::Acs],
             parts: Vec::new(),
             resume: None,
+            guests: None,
         }
     }
 
