@@ -1,6 +1,6 @@
 //! Compression of heads and bodies, with memory that is reused.
 
-use crate::varint::Corrupt;
+use varint::Corrupt;
 use zstd::bulk::{Compressor, Decompressor};
 
 /// How a recording's blocks are stored.

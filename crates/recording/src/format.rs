@@ -91,7 +91,7 @@
 //! A reader refuses a version above its own.  Within a version these may be added, and readers must
 //! skip them: keys of the head, bytes after the known parts of a source, parts of a body.
 
-use crate::varint::Corrupt;
+use varint::Corrupt;
 
 /// The version that this code writes, and the highest that it reads.
 pub const VERSION: u32 = 2;

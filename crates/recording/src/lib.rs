@@ -35,7 +35,6 @@ mod side;
 mod state;
 mod storage;
 mod stream;
-mod varint;
 mod writer;
 
 pub use compression::{Compression, ZSTD_MAGIC};

@@ -9,7 +9,7 @@
 //! Rows after the last run are removed.  When instances come and go (processes, sockets), an edit
 //! costs a few bytes instead of the whole list.
 
-use crate::varint::{Bytes, Corrupt, put};
+use varint::{Bytes, Corrupt, put};
 
 const STAY: u64 = 0;
 const GO: u64 = 1;

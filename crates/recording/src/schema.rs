@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use sample::{Cadence, Field, Kind, Meta, SourceDef, Unit};
 
-use crate::varint::{Bytes, Corrupt, put, put_bytes};
+use varint::{Bytes, Corrupt, put, put_bytes};
 
 /// Units in the order of their codes, from 1.  Only ever appended to.
 const UNITS: [Unit; 19] = [

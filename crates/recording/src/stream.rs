@@ -29,8 +29,8 @@ use crate::format::{BODY_BYTES_MAX, FRAME_BYTES_MAX};
 use crate::frame::{self, BlockState, FRAME_HEADER_BYTES, FrameEncoder, Replay, Walker};
 use crate::scan;
 use crate::schema::Mapping;
-use crate::varint::{Bytes, Corrupt, put};
 use crate::writer::file_head;
+use varint::{Bytes, Corrupt, put};
 
 /// The number of the block that all frames are of; those of files begin with 1.
 pub(crate) const BLOCK: u32 = 0;

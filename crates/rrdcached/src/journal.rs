@@ -25,7 +25,7 @@ use crate::locks::lock;
 mod record;
 
 pub use record::count_records;
-use record::{Kind, push_number, seal};
+use record::{Kind, seal};
 pub(crate) use record::{Record, SegmentBytes};
 
 /// When an update is acknowledged.
@@ -184,9 +184,8 @@ impl Chunk {
             || self.names.last().is_some_and(|last| last.id == name.id);
         if !is_known {
             self.block.push(Kind::Name as u8);
-            push_number(&mut self.block, name.id);
-            push_number(&mut self.block, name.path.len() as u64);
-            self.block.extend_from_slice(&name.path);
+            varint::put(&mut self.block, name.id);
+            varint::put_bytes(&mut self.block, &name.path);
             self.names.push(Arc::clone(name));
         }
     }
@@ -195,25 +194,24 @@ impl Chunk {
     pub(crate) fn update(&mut self, name: &Arc<Name>, reading: &[u8]) {
         self.name(name);
         self.block.push(Kind::Update as u8);
-        push_number(&mut self.block, name.id);
-        push_number(&mut self.block, reading.len() as u64);
-        self.block.extend_from_slice(reading);
+        varint::put(&mut self.block, name.id);
+        varint::put_bytes(&mut self.block, reading);
     }
 
     /// Adds that a file's readings are dropped.
     pub(crate) fn forget(&mut self, name: &Arc<Name>) {
         self.name(name);
         self.block.push(Kind::Forget as u8);
-        push_number(&mut self.block, name.id);
+        varint::put(&mut self.block, name.id);
     }
 
     /// Adds that a file has all readings until a time.
     pub(crate) fn wrote(&mut self, name: &Arc<Name>, until: Time) {
         self.name(name);
         self.block.push(Kind::Wrote as u8);
-        push_number(&mut self.block, name.id);
-        push_number(&mut self.block, u64::try_from(until.seconds).unwrap_or(0));
-        push_number(&mut self.block, u64::try_from(until.microseconds).unwrap_or(0));
+        varint::put(&mut self.block, name.id);
+        varint::put(&mut self.block, u64::try_from(until.seconds).unwrap_or(0));
+        varint::put(&mut self.block, u64::try_from(until.microseconds).unwrap_or(0));
     }
 
     /// Whether nothing waits to be appended.

@@ -6,7 +6,17 @@ use super::Complaints;
 
 /// The layers, lowest first.  Some of these crates do not exist yet.
 const LAYERS: &[&[&str]] = &[
-    &["sample", "text", "calendar", "connection", "segments", "perl", "whole_file", "heap"],
+    &[
+        "sample",
+        "text",
+        "calendar",
+        "connection",
+        "segments",
+        "perl",
+        "varint",
+        "whole_file",
+        "heap",
+    ],
     &[
         "procfs",
         "layout",

@@ -19,6 +19,7 @@ use std::collections::HashMap;
 
 use log_protocol::bytes::ByteCursor;
 use log_protocol::record::RECORD_HEAD;
+use varint::{unzigzag, zigzag};
 
 use super::chunk::BlockIndex;
 pub(super) use decode::ColumnDecoder;
@@ -114,15 +115,6 @@ fn groups_of(
 /// what they stand for.
 pub(super) fn bytes_max(index: &BlockIndex) -> usize {
     (index.raw_bytes as usize).min(RAW_BYTES_MAX)
-}
-
-/// A signed difference as a number that is small if the difference is.
-fn zigzag(difference: u64) -> u64 {
-    (difference << 1) ^ ((difference as i64 >> 63) as u64)
-}
-
-fn unzigzag(number: u64) -> u64 {
-    (number >> 1) ^ (number & 1).wrapping_neg()
 }
 
 /// Appends a column: how it is stored u8, a bit for each byte of a number that is stored u8, the first

@@ -1,7 +1,7 @@
 //! One column of a block: chooses its coding and writes its stream.
 
 use super::{CONSTANT, DIFFERENCES, FROM_FIRST, SECOND_DIFFERENCES, SPARSE};
-use crate::varint::{put_at, unzigzag, zigzag};
+use varint::{put_at, unzigzag, zigzag};
 
 /// A column is sparse if less than one in this many steps is not 0.
 const SPARSE_SHARE: u64 = 6;

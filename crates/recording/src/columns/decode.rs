@@ -11,7 +11,7 @@ use crate::compression;
 use crate::focus::Focus;
 use crate::format::{BLOCK_SAMPLES_MAX, BODY_BYTES_MAX, CELLS_MAX};
 use crate::frame::BlockState;
-use crate::varint::{Bytes, Corrupt};
+use varint::{Bytes, Corrupt};
 use zstd::bulk::Decompressor;
 
 /// A body being replayed.

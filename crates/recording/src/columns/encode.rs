@@ -10,7 +10,7 @@ use super::texts::{Texts, put_names};
 use super::{CONSTANT, PART_COLUMNS, PART_PLAN, PART_STREAM, PART_TEXTS};
 use crate::compression::{Packer, STORED};
 use crate::frame::{BlockState, Visit, Walker};
-use crate::varint::{Corrupt, put};
+use varint::{Corrupt, put};
 
 /// A table while it is measured and written: that of the tick, or a source's.
 #[derive(Debug, Default)]
@@ -312,7 +312,7 @@ impl ColumnEncoder {
             streams(table, plain);
         }
         // `put_at` needs space for the longest varint after every position.
-        plain.resize(plain.len() + crate::varint::VARINT_BYTES_MAX, 0);
+        plain.resize(plain.len() + varint::VARINT_BYTES_MAX, 0);
     }
 
     /// Writes the zeros at the ends of the streams.
@@ -326,7 +326,7 @@ impl ColumnEncoder {
                 }
             }
         }
-        self.plain.truncate(self.plain.len() - crate::varint::VARINT_BYTES_MAX);
+        self.plain.truncate(self.plain.len() - varint::VARINT_BYTES_MAX);
     }
 }
 
@@ -343,7 +343,7 @@ fn streams(table: &mut TableColumns, plain: &mut Vec<u8>) {
         column.at = end as u32;
         end += bytes as usize;
     }
-    plain.resize(end + crate::varint::VARINT_BYTES_MAX, 0);
+    plain.resize(end + varint::VARINT_BYTES_MAX, 0);
     for column in table.columns.iter_mut().filter(|column| column.coding != CONSTANT) {
         column.rewind(column.at, plain);
     }

@@ -4,7 +4,7 @@ use super::{CONSTANT, DIFFERENCES, FROM_FIRST, SECOND_DIFFERENCES, SPARSE};
 use crate::focus::Focus;
 use crate::format::{BLOCK_SAMPLES_MAX, CELLS_MAX};
 use crate::frame::ROWS_MAX;
-use crate::varint::{Bytes, Corrupt, unzigzag};
+use varint::{Bytes, Corrupt, unzigzag};
 
 /// A column that changes.
 #[derive(Clone, Copy, Debug)]

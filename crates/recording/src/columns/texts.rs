@@ -2,7 +2,7 @@
 //! by path, so that each follows a similar one and compresses well.
 
 use crate::state::SourceState;
-use crate::varint::{put, put_bytes};
+use varint::{put, put_bytes};
 
 /// Writes the names of a table's slots and the texts of its cells; the tick's table, which is of
 /// no source, has one slot without a name.

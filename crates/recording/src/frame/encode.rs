@@ -5,7 +5,7 @@ use sample::{Interner, Snapshot, Table};
 use super::{BlockState, EDIT_FOLLOWS, ROWS_CHANGED, TEXTS_FOLLOW};
 use crate::rows::put_edit;
 use crate::state::SourceState;
-use crate::varint::{pack, put, put_bytes, zigzag};
+use varint::{pack, put, put_bytes, zigzag};
 
 /// Tables with at least this many rows and columns leave out rows that did not change.
 const MANY_ROWS: usize = 16;

@@ -5,7 +5,7 @@
 
 use sample::Interner;
 
-use crate::varint::{put, put_bytes};
+use varint::{put, put_bytes};
 
 /// A kernel file's text at one tick.
 #[derive(Clone, Debug, Default)]

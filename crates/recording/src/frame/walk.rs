@@ -7,7 +7,7 @@ use super::{
 use crate::format::CELLS_MAX;
 use crate::rows::read_edit;
 use crate::state::{SourceState, TickState};
-use crate::varint::{Bytes, Corrupt, unzigzag};
+use varint::{Bytes, Corrupt, unzigzag};
 
 /// Receives the parts of frames.
 pub(crate) trait Visit {

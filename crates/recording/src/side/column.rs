@@ -15,7 +15,7 @@
 //!          above, 128 + n: n + 3 zeros
 //! ```
 
-use crate::varint::{Bytes, Corrupt, put, put_bytes, unzigzag, zigzag};
+use varint::{Bytes, Corrupt, put, put_bytes, unzigzag, zigzag};
 
 const NOTHING: u8 = 0;
 const CONSTANT: u8 = 1;

@@ -1,7 +1,7 @@
 //! A column while its segment is gathered: most columns seldom change, so all values of a segment
 //! would need much more memory than their changes.
 
-use crate::varint::{Bytes, put, unzigzag, zigzag};
+use varint::{Bytes, put, unzigzag, zigzag};
 
 /// A token is a varint, by its lowest two bits: a step, zigzagged; so many values without a step; so
 /// many missing; a value as a varint follows.

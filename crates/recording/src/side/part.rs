@@ -13,7 +13,7 @@ use super::column::{BITS_PADDING, Plain};
 use crate::compression::{Packer, ZSTD, ZSTD_MAGIC, unpack};
 use crate::format::crc;
 use crate::index::u64_of;
-use crate::varint::{Bytes, Corrupt, put};
+use varint::{Bytes, Corrupt, put};
 
 /// Bytes of the CRC at the end.
 const CRC_BYTES: usize = 4;

@@ -16,7 +16,7 @@ use super::{
 use crate::format::{BLOCK_SAMPLES_MAX, BODY_BYTES_MAX, crc};
 use crate::index::u64_of;
 use crate::reader::Reader;
-use crate::varint::{Bytes, Corrupt};
+use varint::{Bytes, Corrupt};
 
 /// Limit of the readings of a segment.
 const READINGS_MAX: u64 = SEGMENT_BLOCKS as u64 * BLOCK_SAMPLES_MAX as u64;

@@ -17,7 +17,7 @@ use crate::reader::Reader;
 use crate::rows::read_edit;
 use crate::schema::Mapping;
 use crate::state::{SourceState, state_of};
-use crate::varint::{Bytes, Corrupt};
+use varint::{Bytes, Corrupt};
 
 /// The samples of a segment, from some time on.
 pub struct SideSamples {

@@ -21,7 +21,7 @@ use crate::lock;
 use crate::reader::{ReadOutcome, Reader};
 use crate::rows::put_edit;
 use crate::state::state_code;
-use crate::varint::{put, put_bytes};
+use varint::{put, put_bytes};
 
 /// The level of compression, and a typical length of what is compressed.
 const LEVEL: i32 = 9;

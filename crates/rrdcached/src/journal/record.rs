@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use rrd::header::Time;
+use varint::Bytes;
 
 /// A segment begins so.
 const HEAD: &[u8; 8] = b"whitrrdj";
@@ -65,40 +66,19 @@ pub(super) fn seal(block: &mut [u8]) {
     head[8..].copy_from_slice(&crc32c::crc32c(payload).to_le_bytes());
 }
 
-/// Appends a number.
-pub(super) fn push_number(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-}
-
 /// Records of a block, one after the other.
 #[derive(Debug, Clone)]
 struct RecordReader<'a> {
-    bytes: &'a [u8],
+    bytes: Bytes<'a>,
 }
 
 impl<'a> RecordReader<'a> {
     fn number(&mut self) -> Option<u64> {
-        let mut number = 0u64;
-        for shift in (0..64).step_by(7) {
-            let (byte, rest) = self.bytes.split_first()?;
-            self.bytes = rest;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Some(number);
-            }
-        }
-        None
+        self.bytes.varint().ok()
     }
 
     fn text(&mut self) -> Option<&'a [u8]> {
-        let length = usize::try_from(self.number()?).ok()?;
-        let (text, rest) = self.bytes.split_at_checked(length)?;
-        self.bytes = rest;
-        Some(text)
+        self.bytes.prefixed().ok()
     }
 
     fn time(&mut self) -> Option<Time> {
@@ -111,10 +91,9 @@ impl<'a> Iterator for RecordReader<'a> {
     type Item = Record<'a>;
 
     fn next(&mut self) -> Option<Record<'a>> {
-        let (kind, rest) = self.bytes.split_first()?;
-        self.bytes = rest;
+        let kind = self.bytes.byte().ok()?;
         let id = self.number()?;
-        match *kind {
+        match kind {
             kind if kind == Kind::Name as u8 => Some(Record::Name { id, path: self.text()? }),
             kind if kind == Kind::Update as u8 => {
                 Some(Record::Update { id, reading: self.text()? })
@@ -180,7 +159,7 @@ impl SegmentBytes {
     /// All records, in their order.
     pub(crate) fn records(&self) -> impl Iterator<Item = Record<'_>> {
         let blocks = self.blocks.iter().map(|block| &self.bytes[block.clone()]);
-        blocks.flat_map(|bytes| RecordReader { bytes })
+        blocks.flat_map(|bytes| RecordReader { bytes: Bytes::new(bytes) })
     }
 }
 

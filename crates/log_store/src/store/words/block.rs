@@ -13,8 +13,9 @@ use std::hash::BuildHasher as _;
 
 use hashbrown::HashTable;
 use log_protocol::levels::fits;
+use varint::Bytes;
 
-use super::number_set::{self, NumberSet, put_varint, take_bytes, take_varint};
+use super::number_set::{self, NumberSet};
 use super::wanted::{WantedKeys, WordPart};
 use super::{WORD_BYTES_MAX, hash_of, words};
 
@@ -200,7 +201,7 @@ impl BlockWords {
                 hashed.iter().map(|word| within(hash_of(word), range)).collect();
             hashes.sort_unstable();
             hashes.dedup();
-            put_varint(&mut out, range);
+            varint::put(&mut out, range);
             put_set(&hashes, &mut out);
             out.extend_from_slice(&pairs[..]);
         }
@@ -220,33 +221,30 @@ fn put_list<'a>(texts: impl Iterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
     let (mut list, mut before): (_, &[u8]) = (Vec::new(), &[]);
     for text in texts {
         let shared = before.iter().zip(text).take_while(|(one, other)| one == other).count();
-        put_varint(&mut list, shared as u64);
-        put_varint(&mut list, (text.len() - shared) as u64);
-        list.extend_from_slice(&text[shared..]);
+        varint::put(&mut list, shared as u64);
+        varint::put_bytes(&mut list, &text[shared..]);
         before = text;
     }
-    put_varint(out, list.len() as u64);
-    out.extend_from_slice(&list);
+    varint::put_bytes(out, &list);
 }
 
 /// Appends a set with its length.
 fn put_set(numbers: &[u64], out: &mut Vec<u8>) {
     let mut set = Vec::new();
     number_set::encode(numbers, &mut set);
-    put_varint(out, set.len() as u64);
-    out.extend_from_slice(&set);
+    varint::put_bytes(out, &set);
 }
 
 /// Whether one of the texts of a list fits; `None` if the list is damaged.
-fn has_such(mut list: &[u8], fits: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
-    let mut text = Vec::new();
-    while !list.is_empty() {
-        let shared = usize::try_from(take_varint(&mut list)?).ok()?;
+fn has_such(list: &[u8], fits: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
+    let (mut list, mut text) = (Bytes::new(list), Vec::new());
+    while list.left() > 0 {
+        let shared = usize::try_from(list.varint().ok()?).ok()?;
         if shared > text.len() {
             return None;
         }
         text.truncate(shared);
-        text.extend_from_slice(take_bytes(&mut list)?);
+        text.extend_from_slice(list.prefixed().ok()?);
         if fits(&text) {
             return Some(true);
         }
@@ -275,16 +273,16 @@ impl<'a> StoredWords<'a> {
     /// What is behind the checksum; `None` if it is damaged.
     pub(in crate::store) fn read(bytes: &'a [u8]) -> Option<Self> {
         let (flags, bytes) = bytes.get(4..)?.split_first()?;
-        let mut bytes = bytes;
-        let (loggers, words) = (take_bytes(&mut bytes)?, take_bytes(&mut bytes)?);
-        let numbers = NumberSet::read(take_bytes(&mut bytes)?)?;
+        let mut bytes = Bytes::new(bytes);
+        let (loggers, words) = (bytes.prefixed().ok()?, bytes.prefixed().ok()?);
+        let numbers = NumberSet::read(bytes.prefixed().ok()?)?;
         let (mut range, mut hashes, mut pairs) = (0, NumberSet::default(), None);
         if flags & PAIRS != 0 {
-            range = take_varint(&mut bytes)?;
-            hashes = NumberSet::read(take_bytes(&mut bytes)?)?;
-            pairs = Some(bytes.split_off(..PAIR_BYTES)?.try_into().ok()?);
+            range = bytes.varint().ok()?;
+            hashes = NumberSet::read(bytes.prefixed().ok()?)?;
+            pairs = Some(bytes.next_bytes(PAIR_BYTES).ok()?.try_into().ok()?);
         }
-        let is_known = flags & !FLAGS == 0 && bytes.is_empty();
+        let is_known = flags & !FLAGS == 0 && bytes.left() == 0;
         let flags = *flags;
         is_known.then_some(StoredWords { flags, loggers, words, numbers, range, hashes, pairs })
     }

@@ -5,6 +5,8 @@
 //! what the entropy of random gaps is and half a bit more.  A question passes over pieces by their heads.
 //! `docs/format-log-store.md` defines every byte.
 
+use varint::Bytes;
+
 /// Numbers of a piece.
 const PIECE_NUMBERS: usize = 128;
 /// Instead of the bits of a gap: each number of the piece is one more than that before.
@@ -13,34 +15,6 @@ const ALL_FOLLOW: u8 = 0xFF;
 const LOW_BITS_MAX: u8 = 40;
 /// So many ones stand for a gap that follows as 64 bits.
 const ONES_MAX: u32 = 20;
-
-/// Appends a number, seven bits for each byte.
-pub(super) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-/// Takes such a number from the front.
-pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
-        let byte = *bytes.split_off_first()?;
-        number |= u64::from(byte & 0x7F) << shift;
-        if byte < 0x80 {
-            return Some(number);
-        }
-    }
-    None
-}
-
-/// Takes bytes that their number stands before.
-pub(super) fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = usize::try_from(take_varint(bytes)?).ok()?;
-    bytes.split_off(..length)
-}
 
 /// Bits that are written, the lowest of each byte first.
 #[derive(Default)]
@@ -129,10 +103,10 @@ fn best_low_bits(gaps: &[u64]) -> u8 {
 
 /// Appends a set of numbers, which ascend.
 pub(super) fn encode(numbers: &[u64], out: &mut Vec<u8>) {
-    put_varint(out, numbers.len() as u64);
+    varint::put(out, numbers.len() as u64);
     let (mut before, mut body, mut gaps) = (0, Vec::new(), Vec::new());
     for piece in numbers.chunks(PIECE_NUMBERS) {
-        put_varint(out, piece[0] - before);
+        varint::put(out, piece[0] - before);
         before = piece[0];
         gaps.clear();
         gaps.extend(piece.windows(2).map(|pair| pair[1] - pair[0] - 1));
@@ -160,8 +134,7 @@ pub(super) fn encode(numbers: &[u64], out: &mut Vec<u8>) {
         }
         bits.end(&mut body);
         out.push(low_bits);
-        put_varint(out, body.len() as u64);
-        out.extend_from_slice(&body);
+        varint::put_bytes(out, &body);
     }
 }
 
@@ -169,7 +142,7 @@ pub(super) fn encode(numbers: &[u64], out: &mut Vec<u8>) {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NumberSet<'a> {
     count: u64,
-    bytes: &'a [u8],
+    bytes: Bytes<'a>,
 }
 
 /// Some numbers of a set, which follow each other.
@@ -199,8 +172,9 @@ impl NumberPiece<'_> {
 
 impl<'a> NumberSet<'a> {
     /// A set that takes all of these bytes.
-    pub(super) fn read(mut bytes: &'a [u8]) -> Option<Self> {
-        let count = take_varint(&mut bytes)?;
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
+        let mut bytes = Bytes::new(bytes);
+        let count = bytes.varint().ok()?;
         Some(NumberSet { count, bytes })
     }
 
@@ -214,11 +188,11 @@ impl<'a> NumberSet<'a> {
         if count == 0 {
             return None;
         }
-        let first = before.checked_add(take_varint(&mut self.bytes)?)?;
-        let low_bits = *self.bytes.split_off_first()?;
+        let first = before.checked_add(self.bytes.varint().ok()?)?;
+        let low_bits = self.bytes.byte().ok()?;
         let bytes = match low_bits {
             ALL_FOLLOW => &[],
-            ..=LOW_BITS_MAX => take_bytes(&mut self.bytes)?,
+            ..=LOW_BITS_MAX => self.bytes.prefixed().ok()?,
             _ => return None,
         };
         self.count -= count as u64;

@@ -5,7 +5,7 @@
 //! sixteen bits.  The n-th decision moves a probability by 1/n, so that a dozen values are enough
 //! to learn a column.  Costs about 5 ns a decision.
 
-use crate::varint::Corrupt;
+use varint::Corrupt;
 
 /// Smallest range before another byte is shifted out.
 const RANGE_MIN: u32 = 1 << 24;

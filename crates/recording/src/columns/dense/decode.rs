@@ -11,7 +11,7 @@ use crate::columns::table::Cells;
 use crate::format::{BLOCK_SAMPLES_MAX, CELLS_MAX};
 use crate::frame::{BlockState, ROWS_MAX};
 use crate::rows::read_edit;
-use crate::varint::{Bytes, Corrupt, unzigzag};
+use varint::{Bytes, Corrupt, unzigzag};
 
 /// A table being replayed.
 #[derive(Default)]

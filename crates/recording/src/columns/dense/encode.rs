@@ -7,7 +7,7 @@ use super::model::{Cell, RowModel, Shared};
 use crate::columns::texts::put_names;
 use crate::frame::{BlockState, Visit, Walker};
 use crate::rows::put_edit;
-use crate::varint::{Corrupt, pack, pack_each, put, unzigzag};
+use varint::{Corrupt, pack, pack_each, put, unzigzag};
 
 /// A table: that of the tick, or a source's.
 #[derive(Debug, Default)]

@@ -1,4 +1,5 @@
-//! Compact encodings of small integers, and the cursor that decodes them.
+//! Integers in few bytes, and the cursor that decodes them: in recordings, their side files, the words
+//! of the log store and the journal of rrdcached.
 //!
 //! A varint has seven bits a byte, low bits first, the top bit set on all bytes but the last
 //! (LEB128).  A number that can be negative is *zigzagged* first: 0, -1, 1, -2 become 0, 1, 2, 3.
@@ -6,8 +7,12 @@
 //! a bit.
 //!
 //! Input is not trusted: a cursor returns [`Corrupt`] at the end of its bytes.
+//!
+//! Begin with [`put`] and [`Bytes`].  Uses no crate of whit.
 
-/// Invalid bytes: the error of every decoder of this crate.
+#![forbid(unsafe_code)]
+
+/// Invalid bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Corrupt(
     /// What is wrong.
@@ -15,7 +20,7 @@ pub struct Corrupt(
 );
 
 /// The longest varint: ten times seven bits hold 64.
-pub(crate) const VARINT_BYTES_MAX: usize = 10;
+pub const VARINT_BYTES_MAX: usize = 10;
 
 /// Integers in a packed group: eight octets, one for each bit of the first byte.
 const GROUP: usize = 64;
@@ -38,7 +43,7 @@ pub const fn unzigzag(value: u64) -> u64 {
 
 /// Writes a varint at `at`; ten bytes must follow.  Returns the position after it.
 #[inline]
-pub(crate) fn put_at(out: &mut [u8], mut at: usize, mut value: u64) -> usize {
+pub fn put_at(out: &mut [u8], mut at: usize, mut value: u64) -> usize {
     while value >= 0x80 {
         out[at] = value as u8 | 0x80;
         value >>= 7;
@@ -64,7 +69,7 @@ pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 /// Appends `values` packed: for each 64 of them a byte whose bit *i* says that the octet *i* has
 /// any that is not zero; for each such octet a byte whose bit *j* says the same of its integer
 /// *j*, and the varints of those.
-pub(crate) fn pack(out: &mut Vec<u8>, values: &[u64]) {
+pub fn pack(out: &mut Vec<u8>, values: &[u64]) {
     let mut bytes = [0_u8; GROUP_BYTES_MAX];
     for group in values.chunks(GROUP) {
         let mut octets = 0_u8;
@@ -91,7 +96,7 @@ pub(crate) fn pack(out: &mut Vec<u8>, values: &[u64]) {
 }
 
 /// Like [`pack`], for an iterator.
-pub(crate) fn pack_each(out: &mut Vec<u8>, mut values: impl Iterator<Item = u64>) {
+pub fn pack_each(out: &mut Vec<u8>, mut values: impl Iterator<Item = u64>) {
     loop {
         let (mut group, mut count) = ([0; GROUP], 0);
         for (place, value) in group.iter_mut().zip(&mut values) {
@@ -106,7 +111,7 @@ pub(crate) fn pack_each(out: &mut Vec<u8>, mut values: impl Iterator<Item = u64>
 }
 
 /// Reads bytes from front to back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Bytes<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -119,12 +124,12 @@ impl<'a> Bytes<'a> {
     }
 
     /// From `at` on.
-    pub(crate) fn at(bytes: &'a [u8], at: usize) -> Self {
+    pub fn at(bytes: &'a [u8], at: usize) -> Self {
         Bytes { bytes, at }
     }
 
     /// How many bytes have been read.
-    pub(crate) fn position(&self) -> usize {
+    pub fn position(&self) -> usize {
         self.at
     }
 
@@ -185,7 +190,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// Skips `count` varints.
-    pub(crate) fn skip_varints(&mut self, count: usize) -> Result<(), Corrupt> {
+    pub fn skip_varints(&mut self, count: usize) -> Result<(), Corrupt> {
         let mut left = count;
         // Eight bytes at once: the last byte of a varint is the one without the top bit.
         while left >= 8
@@ -203,7 +208,7 @@ impl<'a> Bytes<'a> {
 
     /// Calls `each` with the index and value of the non-zero ones of `count` packed integers.
     #[inline]
-    pub(crate) fn unpack(
+    pub fn unpack(
         &mut self,
         count: usize,
         mut each: impl FnMut(usize, u64),
