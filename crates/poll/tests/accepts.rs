@@ -247,6 +247,7 @@ const LINES: &[&str] = &[
     "Title[x]y: z",
     "Include: /nonexistent.cfg",
     "Include: /nonexistent*.cfg",
+    "Include: /nonexistent*.cfg missing.cfg",
     "Title[a] : spaced",
     "a:b: c",
     "Tit-le[a]: x",

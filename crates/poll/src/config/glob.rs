@@ -1,4 +1,7 @@
 //! Patterns of file names: `*`, `?`, `[a-z]`, `[!a-z]`, `{a,b}` and `\`, as in a shell.
+//!
+//! MRTG gives what stands behind `Include:` to Perl's `glob` (`perldoc File::Glob`), to which spaces
+//! separate patterns, and a pattern without wildcards is a name, whether or not there is such a file.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +14,43 @@ const WILDCARDS: Wildcards = Wildcards { open_set_is_bracket: false, ..Wildcards
 /// Alternatives that braces may make.
 const ALTERNATIVES_MAX: usize = 100;
 
-/// The existing files that match, sorted as a shell does within each alternative.
-pub(super) fn matches(pattern: &Path) -> Vec<PathBuf> {
-    let Some(text) = pattern.to_str() else { return Vec::new() };
-    let found = |pattern: &String| WILDCARDS.files(pattern, MATCHES_MAX);
-    alternatives(text).iter().flat_map(found).take(MATCHES_MAX).collect()
+/// What makes a name a pattern.
+const MAGIC: [char; 3] = ['*', '?', '['];
+
+/// The files that match, sorted as a shell does within each alternative; names without wildcards are
+/// as they are.  The first pattern is looked for in `folder`.
+pub(super) fn matches(patterns: &str, folder: &Path) -> Vec<PathBuf> {
+    let found = |pattern: &String| match pattern.contains(MAGIC) {
+        true => WILDCARDS.files(pattern, MATCHES_MAX),
+        false => vec![pattern.into()],
+    };
+    let mut words = words(patterns);
+    if let Some(first) = words.first_mut() {
+        let Some(beside) = folder.join(&*first).to_str().map(str::to_owned) else {
+            return Vec::new();
+        };
+        *first = beside;
+    }
+    let all = words.iter().flat_map(|word| alternatives(word));
+    all.flat_map(|pattern| found(&pattern)).take(MATCHES_MAX).collect()
+}
+
+/// The patterns of a line: spaces separate them, but for those in quotes.
+fn words(patterns: &str) -> Vec<String> {
+    let (mut words, mut word, mut open) = (Vec::new(), None::<String>, None);
+    for one in patterns.chars() {
+        match open {
+            Some(quote) if one == quote => open = None,
+            None if one == '"' || one == '\'' => {
+                open = Some(one);
+                word.get_or_insert_default();
+            }
+            None if one.is_ascii_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(one),
+        }
+    }
+    words.extend(word);
+    words
 }
 
 /// What braces stand for: `a{b,c}` is `ab` and `ac`.
@@ -62,8 +97,15 @@ mod tests {
         for name in ["b.cfg", "a.cfg", ".c.cfg", "d.txt"] {
             std::fs::write(folder.path().join(name), "").expect("written");
         }
-        let found = matches(&folder.path().join("*.cfg"));
-        let names: Vec<_> = found.iter().filter_map(|path| path.file_name()).collect();
-        assert_eq!(names, ["a.cfg", "b.cfg"]);
+        let names = |patterns: &str| -> Vec<String> {
+            let found = matches(patterns, folder.path());
+            let name = |path: &PathBuf| path.file_name()?.to_str().map(str::to_owned);
+            found.iter().filter_map(name).collect()
+        };
+        assert_eq!(names("*.cfg"), ["a.cfg", "b.cfg"]);
+        assert_eq!(names("*.cfg no{1,2} none*"), ["a.cfg", "b.cfg", "no1", "no2"]);
+        std::fs::write(folder.path().join("e f.txt"), "").expect("written");
+        assert_eq!(names("'e f'*"), ["e f.txt"]);
+        assert_eq!(words(" a  \"b c\"d ''"), ["a", "b cd", ""]);
     }
 }

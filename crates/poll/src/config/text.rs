@@ -146,18 +146,16 @@ fn included(line: &str) -> Option<&str> {
 /// The files of an `Include:`, relative to the working directory or, if there are none, to the
 /// folder of the first file.
 fn files_of(pattern: &str, top: &Path) -> Vec<PathBuf> {
-    let beside = || {
-        let folder = top.parent().unwrap_or(Path::new(""));
-        folder.join(path_of(pattern.trim_start_matches('/')))
-    };
+    let folder = top.parent().unwrap_or(Path::new(""));
+    let beside = pattern.trim_start_matches('/');
     if !pattern.contains('*') {
         let path = path_of(pattern);
         let is_readable = std::fs::File::open(&path).is_ok();
-        return vec![if is_readable { path } else { beside() }];
+        return vec![if is_readable { path } else { folder.join(path_of(beside)) }];
     }
-    let mut found = super::glob::matches(Path::new(pattern));
+    let mut found = super::glob::matches(pattern, Path::new(""));
     if found.is_empty() {
-        found = super::glob::matches(&beside());
+        found = super::glob::matches(beside, folder);
     }
     found.reverse();
     found
