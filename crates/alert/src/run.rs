@@ -229,6 +229,7 @@ fn step_on(
         if has_new {
             shared.has_messages.notify_all();
         }
+        heap::before_wait(settings.interval);
         thread::sleep(settings.interval);
     }
 }

@@ -30,7 +30,6 @@ mod every_option;
 mod export;
 mod help;
 mod http;
-mod memory;
 mod pager;
 mod server_tls;
 mod size_limit;

@@ -459,7 +459,7 @@ impl View for DatabaseView {
             let track = self.plan(def, meta, options)?;
             self.tracks.push(track);
         }
-        if self.tracks.iter().all(|track| track.whole.is_none() && track.instances.is_empty()) {
+        if !(0..self.tracks.len()).any(|index| self.looks_at(index)) {
             return Err(invalid("the table keeps nothing of what -s selects"));
         }
         Ok(())
@@ -491,6 +491,12 @@ impl View for DatabaseView {
         }
         self.write_due(frame.realtime_ns.div_euclid(1_000));
         Ok(())
+    }
+
+    fn looks_at(&self, source: usize) -> bool {
+        self.tracks
+            .get(source)
+            .is_some_and(|track| track.whole.is_some() || !track.instances.is_empty())
     }
 
     fn flush(&mut self, _out: &mut dyn Write) -> io::Result<()> {

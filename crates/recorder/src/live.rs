@@ -74,6 +74,11 @@ impl LiveText {
         self.sink.send(&message)
     }
 
+    /// Whether its view looks at a source.
+    pub(crate) fn looks_at(&self, source: usize) -> bool {
+        self.view.looks_at(source)
+    }
+
     /// Whether anything was sent.
     pub(crate) fn has_sent(&self) -> bool {
         self.sequence > 0
@@ -124,8 +129,12 @@ impl ViewInput {
         ViewInput { meta, options, defs, history, names: InstanceNames::default() }
     }
 
-    /// Takes the samples of a snapshot, and leaves older ones in it.
-    pub(crate) fn push(&mut self, snapshot: &mut Snapshot) {
+    /// Takes the samples of a snapshot that are looked at, and leaves older ones in it: readings of a
+    /// thousand processes, for a history of the CPUs, would be some 2 MiB.
+    pub(crate) fn push(&mut self, snapshot: &mut Snapshot, looks_at: impl Fn(usize) -> bool) {
+        for (index, fresh) in snapshot.fresh.iter_mut().enumerate() {
+            *fresh = *fresh && looks_at(index);
+        }
         self.names.apply(snapshot, &self.defs);
         self.history.push(snapshot);
     }

@@ -263,7 +263,10 @@ impl Consumer for Outputs {
             stream.write(snapshot).map_err(RecorderError::Send)?;
         }
         let Some(input) = &mut self.view_input else { return Ok(()) };
-        input.push(snapshot);
+        let (plots, live) = (&self.plots, &self.live);
+        input.push(snapshot, |source| {
+            plots.is_some() || live.as_ref().is_some_and(|live| live.looks_at(source))
+        });
         if let Some(plots) = &mut self.plots {
             plots.show(input, now, &*self.messages);
         }

@@ -42,7 +42,7 @@ impl SideFileMaker {
             let mut rounds = Rounds::new(&own, &say);
             while !own.load(Ordering::Relaxed) {
                 rounds.make(&storage);
-                heap::return_free_memory();
+                heap::before_wait(EVERY);
                 thread::park_timeout(EVERY);
             }
         };

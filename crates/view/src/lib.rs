@@ -86,6 +86,12 @@ pub trait View {
     /// If writing to `out` fails.
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()>;
 
+    /// Whether it looks at the source with this index of those it has begun with.  Whoever keeps readings
+    /// only for a view need not keep others.
+    fn looks_at(&self, _source: usize) -> bool {
+        true
+    }
+
     /// Writes what comes after the last frame.
     ///
     /// # Errors

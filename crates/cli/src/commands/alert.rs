@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &AlertArguments) -> anyhow::Result<ExitCode> {
     let recordings = storage.clone();
     let recordings = move || recordings.recordings().ok();
     let run = AlertRun::start(settings, storage, recordings, |text| stderr::message(text))?;
-    crate::memory::give_back_start();
+    heap::return_unused();
     end_signals::wait()?;
     run.end();
     Ok(ExitCode::SUCCESS)

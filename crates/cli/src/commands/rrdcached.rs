@@ -209,6 +209,7 @@ pub(crate) fn run(arguments: RrdcachedArguments) -> anyhow::Result<ExitCode> {
             if let Some(parent) = parent {
                 parent.ready();
             }
+            heap::return_unused();
             let end = end_signals::wait()?;
             server.stop(match end {
                 End::Term => options.flush_at_end,

@@ -104,6 +104,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     let maker = makes.then(|| SideFileMaker::start(storage, |text| stderr::message(text)));
     let _maker = maker.transpose().context("cannot start the thread that makes side files")?;
     stderr::message(format!("serves {}", place.addresses(server.http())));
+    heap::return_unused();
     end_signals::wait()?;
     place.end(server.http());
     Ok(ExitCode::SUCCESS)

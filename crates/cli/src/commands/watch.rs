@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &WatchArguments) -> anyhow::Result<ExitCode> {
     say(&format!("data in {folder}; whit watch --status shows the parts"));
     let parts = (places.clone(), manager, given);
     let mut service = Service::start(configuration, parts, &mut clock, &say)?;
-    crate::memory::give_back_start();
+    heap::return_unused();
     service.run(&|| arguments.file.read(&places))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -492,6 +492,22 @@ fn a_sample_allocates_nothing_and_a_write_little() {
 /// Blocks that a write takes: lists of the places that it changes.
 const WRITE_ALLOCATIONS: u64 = 4;
 
+#[test]
+fn readings_that_the_table_does_not_keep_are_not_kept_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut machine = Machine::with(&folder.path().join("h"), 1, "cpu * 1s/1h\n").unwrap();
+    machine.begin().unwrap();
+    let (defs, options) = (machine.defs.clone(), machine.options.clone());
+    let mut input = crate::ViewInput::new(Meta::new(), options, defs);
+    let mut snapshot = Snapshot::new(&machine.defs);
+    machine.fill(&mut snapshot, 0, Some((1, 1)), &[(b"a", 1, 1)]);
+    input.push(&mut snapshot, |source| machine.view.looks_at(source));
+    let tracks = input.history.tracks().iter();
+    let states: Vec<_> = tracks.map(|track| (track.current.state, track.fresh)).collect();
+    assert_eq!(states, [(State::Ok, true), (State::NotRecorded, false)]);
+    assert_eq!(snapshot.samples[1].table.rows(), 1, "they stay in the snapshot");
+}
+
 struct Nobody;
 
 impl crate::Control for Nobody {

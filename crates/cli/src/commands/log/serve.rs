@@ -236,6 +236,7 @@ pub(crate) fn proxy(arguments: &ProxyArguments) -> anyhow::Result<ExitCode> {
     }
     let waker = proxy.waker();
     let is_stopping = stop_flag(move || waker.iter().for_each(ProxyWaker::wake))?;
+    heap::return_unused();
     let mut pause = Duration::ZERO;
     while !is_stopping.load(Ordering::Acquire) {
         let are_done = inputs.are_done();
@@ -343,6 +344,7 @@ pub(crate) fn central(arguments: &CentralArguments) -> anyhow::Result<ExitCode> 
             .map(|to| RecordingsKept::new(to, &arguments.ack, arguments.recordings_keep)),
     };
     let central = Central::start(store, &recovery, listeners, settings)?;
+    heap::return_unused();
     while !is_stopping.load(Ordering::Acquire) {
         std::thread::park_timeout(Duration::from_millis(500));
         central.take_messages().iter().for_each(crate::stderr::message);

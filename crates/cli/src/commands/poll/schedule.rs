@@ -5,7 +5,7 @@
 //! said, with the number of rounds that were missed.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use poll::debug::DebugTags;
 use poll::round::RoundReport;
@@ -133,6 +133,7 @@ fn wait(
 ) -> bool {
     let Some(signals) = signals else { return true };
     let mut clock = SystemClock;
+    heap::before_wait(Duration::from_nanos(next_ns.saturating_sub(clock.now().monotonic_ns)));
     while clock.now().monotonic_ns < next_ns {
         clock.sleep_until(next_ns);
         let requests = signals.requests();

@@ -38,7 +38,7 @@ use super::start;
 use crate::daemon::{self, Parent, User};
 use crate::display::{self, LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS};
 use crate::http::{HttpPlace, HttpSockets};
-use crate::{end_signals, memory, stderr};
+use crate::{end_signals, stderr};
 
 /// Runs the verb.
 pub(crate) fn run(arguments: RecordArguments) -> anyhow::Result<ExitCode> {
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: RecordArguments) -> anyhow::Result<ExitCode> {
     if let Some(names) = &arguments.hosts {
         return record_hosts(&arguments, names);
     }
-    memory::give_back_start();
+    heap::return_program();
     if !arguments.daemon {
         return record(&arguments, None);
     }
@@ -87,7 +87,7 @@ fn record(
         daemon::be_nice()?;
     }
     // Loading BPF programs takes most memory: the peak of the whole run.
-    memory::give_back_start();
+    heap::return_program();
     let (recorded, interval_ns) = (settings.selection.clone(), settings.intervals.first_ns);
     let (mut recorder, mut outputs, server) = settings.open(arguments, &mut clock)?;
     let mut signals = Signals::install(arguments.filename.is_some());
@@ -103,7 +103,7 @@ fn record(
         None if !is_quiet && !line.is_empty() => stderr::message(&line),
         None => {}
     }
-    memory::give_back_start();
+    heap::return_program();
     let recorded = recorder.run(&mut clock, &mut signals, &mut outputs);
     outputs.log(clock.now(), Severity::Information, "Terminating...");
     let cost = cost_line(&recorder.counters, begin, clock.now());

@@ -12,7 +12,6 @@ use run::setup::{self, Prepared};
 use super::arguments::WatchArguments;
 use super::record;
 use super::trace::Tracer;
-use crate::memory;
 
 /// Prepares the jobs and their observers.
 ///
@@ -27,7 +26,9 @@ pub(crate) fn prepare(
     let mut prepared = setup::prepare(settings, &warnings())?;
     let observers = of(watch, prepared.progress())?;
     if wants_details {
-        memory::give_back_start();
+        // Until its execve(2) the kernel counts our pages for a job: the fewer, the smaller the jobs that
+        // can be measured.
+        heap::return_program();
         prepared.inspect_exits();
     }
     Ok((prepared, observers))
