@@ -49,7 +49,8 @@ pub(crate) struct ProxyArguments {
     output: Vec<String>,
     /// Take records of others too: stdin; file: and a path, followed through rotation; syslog: and a
     /// socket, HOST:PORT, tcp:HOST:PORT or tls:HOST:PORT; otlp: and a socket, HOST:PORT or
-    /// tls:HOST:PORT, for log records of OpenTelemetry by HTTP; journal; kernel (may be repeated)
+    /// tls:HOST:PORT, for log records of OpenTelemetry by HTTP; journal, or journal: and
+    /// a folder of journals; kernel (may be repeated)
     #[arg(short = 'i', long, value_name = "FORM[:TARGET]")]
     input: Vec<String>,
     #[command(flatten)]
