@@ -11,6 +11,7 @@
 //! in a row after a pause of 2 ms.  *Sinks*: a ring becomes text, beside bare writes of the same
 //! bytes.  *Throughput*: records through a proxy to the central server and its disk, and what each of
 //! the three processes costs.  *Search*: questions about many records, beside `zgrep` and `journalctl`.
+//! *Input*: records of others through each input of the proxy, beside rsyslog.
 
 use std::path::PathBuf;
 
@@ -21,6 +22,7 @@ use crate::programs::Programs;
 use crate::report::Report;
 
 mod beside;
+mod inputs;
 pub(crate) mod load;
 mod report;
 pub(crate) mod rows;
@@ -32,6 +34,7 @@ mod throughput;
 mod timing;
 
 use beside::{Callers, Measured, Size};
+use inputs::InputRun;
 use rows::Row;
 use scenario::{Run, RunSettings};
 use search::{SearchRun, SearchSizes};
@@ -55,6 +58,8 @@ named! {
         Throughput = "throughput",
         /// Questions about many records.
         Search = "search",
+        /// Records of others through each input of the proxy.
+        Input = "input",
     }
 }
 
@@ -79,6 +84,8 @@ pub struct LogPlan {
     pub records: u64,
     /// Records in which is searched.
     pub searched: u64,
+    /// Records that an input takes.
+    pub taken: u64,
     /// Where to make spools, stores and outputs; the temporary folder without it.
     pub folder: Option<PathBuf>,
 }
@@ -127,6 +134,7 @@ struct Results {
     throughput_runs: Vec<ThroughputRun>,
     searches: Vec<SearchRun>,
     search_sizes: SearchSizes,
+    inputs: Vec<InputRun>,
     notes: Vec<String>,
 }
 
@@ -165,6 +173,13 @@ pub fn run(plan: &LogPlan, programs: &Programs, progress: &Progress<'_>) -> Resu
         let size = (plan.searched, plan.rounds);
         let found = search::measure(&settings, programs, size, &mut results.notes)?;
         (results.searches, results.search_sizes) = found;
+    }
+    if plan.cases.contains(&LogCase::Input) {
+        let show = |way: &str, who: &str, round: usize| {
+            progress.show(&format!("{way}: {who}, round {}", round + 1));
+        };
+        let size = (plan.taken, plan.rounds);
+        results.inputs = inputs::measure(&settings, programs, size, &mut results.notes, show)?;
     }
     if plan.cases.iter().any(|case| matches!(case, LogCase::Beside | LogCase::Paced)) {
         let callers = Callers::prepare(programs, rings.path(), &folder, &mut results.notes)?;

@@ -2,7 +2,7 @@
 //! the kernel's messages; hostile bytes; what the kernel drops is told.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::{TcpStream, UdpSocket};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
@@ -244,7 +244,8 @@ fn datagrams_that_the_kernel_drops_are_told() {
     });
     proxy.signal(libc::SIGSTOP);
     let datagram = [&b"<13>Oct 11 22:14:15 h p: "[..], &[b'z'; 1000]].concat();
-    let sent = 4000;
+    // Of root the kernel takes 16 MiB of them, with its own heads.
+    let sent = 16_000;
     (0..sent).for_each(|_| assert_eq!(sender.send(&datagram).unwrap(), datagram.len()));
     proxy.signal(libc::SIGCONT);
     wait_until("all are accounted for", || {
@@ -288,6 +289,50 @@ fn messages_of_the_kernel_come_once() {
     end(central);
 }
 
+/// Sends an entry to a receiver of journals.
+fn upload(journal: &testkit::JournalRemote, second: u64, message: &str) {
+    let entry = format!(
+        "__REALTIME_TIMESTAMP={second}000000\n__MONOTONIC_TIMESTAMP={second}\n\
+         _BOOT_ID=00000000000000000000000000000001\n_HOSTNAME=far\nPRIORITY=4\n\
+         SYSLOG_IDENTIFIER=prog\nMESSAGE={message}\n\n"
+    );
+    let head = format!(
+        "POST /upload HTTP/1.1\r\nHost: x\r\nContent-Type: application/vnd.fdo.journal\r\n\
+         Connection: close\r\nContent-Length: {}\r\n\r\n",
+        entry.len()
+    );
+    let mut connection = TcpStream::connect(journal.address()).unwrap();
+    connection.write_all((head + &entry).as_bytes()).unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 202 "), "{answer}");
+}
+
+/// Journals of other machines, as `systemd-journal-remote` writes them.
+#[test]
+fn a_folder_of_journals_goes_on_where_it_was_read() {
+    let Some(journal) = testkit::JournalRemote::start() else { return };
+    let folder = folder();
+    let here = folder.path();
+    let central = start(here, "central --store store --listen ./socket");
+    let input = format!("journal:{}", journal.file().parent().unwrap().display());
+    upload(&journal, 1_800_000_000, "one");
+    upload(&journal, 1_800_000_001, "two");
+    once(here, &input);
+    once(here, &input);
+    upload(&journal, 1_800_000_002, "three");
+    once(here, &input);
+    let found = query(here, "--logger journal");
+    let texts: Vec<&str> = found.iter().map(|one| one["message"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["one", "two", "three"], "{found:#?}");
+    for one in &found {
+        let (data, level) = (&one["data"], &one["level"]);
+        assert_eq!((&data["Host"], &data["Process"]), (&"far".into(), &"prog".into()), "{one}");
+        assert_eq!(level, "WARNING");
+    }
+    end(central);
+}
+
 #[test]
 fn wrong_inputs_are_refused() {
     let folder = folder();
@@ -299,6 +344,8 @@ fn wrong_inputs_are_refused() {
         ("-i stdin:x", "an input is"),
         ("-i syslog:./no/where", "syslog:./no/where: No such file"),
         ("-i syslog:nowhere", "syslog:nowhere"),
+        ("-i journal:./none", "journal:./none: No such file"),
+        ("-i kernel:x", "journal, or journal: and FOLDER; kernel"),
         ("--once -i syslog:./log", "this input has no end: leave out --once"),
         ("-i stdin -i stdin", "this input is given twice"),
     ] {

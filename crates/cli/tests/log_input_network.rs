@@ -5,6 +5,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use connection::{ClientTls, SocketStream, connect_tcp, resolve};
@@ -318,6 +319,56 @@ fn syslog_and_opentelemetry_come_by_tls() {
     });
     assert_eq!(messages(here, "otlp"), ["by TLS"]);
     end(proxy);
+    end(central);
+}
+
+/// A client that knows TLS 1.2 alone.
+const OLD_CLIENT: &str = "
+import socket, ssl, sys
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+context.load_verify_locations('ours.pem')
+context.load_cert_chain('client.pem', 'client.key')
+context.maximum_version = ssl.TLSVersion.TLSv1_2
+stream = socket.create_connection(('127.0.0.1', int(sys.argv[1])), 20)
+stream = context.wrap_socket(stream, server_hostname='127.0.0.1')
+assert stream.version() == 'TLSv1.2', stream.version()
+for number in range(1000):
+    text = '<11>1 - h old 7 - - old %d ' % number + 'x' * 1000
+    stream.sendall(b'%d %s' % (len(text), text.encode()))
+stream.unwrap()
+";
+
+#[test]
+fn clients_of_tls_1_2_are_taken_if_that_is_asked_for() {
+    if !testkit::is_installed("python3", "python3") {
+        return;
+    }
+    let folder = folder();
+    let here = folder.path();
+    let ours = Authority::new(here, "ours");
+    let _files = [ours.sign("server", &["127.0.0.1"], false), ours.sign("client", &[], false)];
+    let central = start(here, "central --store store --listen ./socket");
+    let security = "--input-cert server.pem --input-key server.key --input-client-ca ours.pem";
+    for (option, is_taken) in [("", false), ("--input-tls12", true)] {
+        let port = port();
+        let input = format!("-i syslog:tls:127.0.0.1:{port} {security} {option}");
+        let proxy = start_input(here, port, &input);
+        let mut client = Command::new("python3");
+        client.args(["-c", OLD_CLIENT, &port.to_string()]).current_dir(here);
+        let done = client.output().unwrap();
+        assert_eq!(done.status.success(), is_taken, "{done:?}");
+        let count = || query(here, "-w old --logger syslog -l ERROR").len();
+        if is_taken {
+            wait_until("all are in the store", || count() == 1000);
+        } else {
+            wait_until("the refusal is told", || {
+                let told = messages(here, "syslog");
+                told.iter().any(|text| text.contains("the other side does not speak TLS 1.3"))
+            });
+            assert_eq!(count(), 0);
+        }
+        end(proxy);
+    }
     end(central);
 }
 

@@ -8,7 +8,7 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
-use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
 
 /// Most bytes of a PEM file: the authorities of a whole system take about 220 kB.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -44,6 +44,28 @@ pub enum TlsFileError {
     },
 }
 
+/// The oldest version of TLS that a server speaks with clients who know no newer one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OldestTls {
+    /// TLS 1.2: with ephemeral keys and authenticated ciphers alone.
+    Tls12,
+    /// TLS 1.3.
+    #[default]
+    Tls13,
+}
+
+/// The versions of [`OldestTls::Tls13`].
+static TLS13_ALONE: &[&SupportedProtocolVersion] = &[&rustls::version::TLS13];
+
+impl OldestTls {
+    fn versions(self) -> &'static [&'static SupportedProtocolVersion] {
+        match self {
+            OldestTls::Tls12 => rustls::ALL_VERSIONS,
+            OldestTls::Tls13 => TLS13_ALONE,
+        }
+    }
+}
+
 /// What a server shows and asks for.
 #[derive(Debug, Clone)]
 pub struct ServerTls {
@@ -57,7 +79,7 @@ pub struct ClientTls(pub(crate) Arc<ClientConfig>);
 
 impl ServerTls {
     /// Reads a certificate (with those between it and its authority), its key, and the authorities
-    /// of clients; without the last, a client needs no certificate.
+    /// of clients; without the last, a client needs no certificate.  It must speak TLS 1.3.
     ///
     /// # Errors
     /// If a file cannot be used.
@@ -66,9 +88,22 @@ impl ServerTls {
         key: &Path,
         client_authority: Option<&Path>,
     ) -> Result<Self, TlsFileError> {
+        ServerTls::load_with(certificate, key, client_authority, OldestTls::Tls13)
+    }
+
+    /// As [`ServerTls::load`], for clients of this version and newer.
+    ///
+    /// # Errors
+    /// If a file cannot be used.
+    pub fn load_with(
+        certificate: &Path,
+        key: &Path,
+        client_authority: Option<&Path>,
+        oldest: OldestTls,
+    ) -> Result<Self, TlsFileError> {
         let provider = Arc::new(ring::default_provider());
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_protocol_versions(&[&rustls::version::TLS13])
+            .with_protocol_versions(oldest.versions())
             .map_err(|error| pair(certificate, key, &error))?;
         let builder = match client_authority {
             None => builder.with_no_client_auth(),
@@ -117,7 +152,7 @@ impl ClientTls {
             what: error.to_string(),
         };
         let builder = ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&rustls::version::TLS13])
+            .with_protocol_versions(TLS13_ALONE)
             .map_err(unusable)?
             .with_root_certificates(authorities(authority)?);
         let mut config = match own {

@@ -1,4 +1,5 @@
-//! Connections: over a Unix socket, TCP, or TLS 1.3 over TCP, for clients and servers.
+//! Connections: over a Unix socket, TCP, or TLS 1.3 over TCP, for clients and servers; a server may take
+//! TLS 1.2, too.
 //!
 //! An address is read by the rules of its protocol (`address.rs`); a name is resolved by the system,
 //! and all addresses that it has are tried.  A [`ListeningSocket`] replaces the file of a server that
@@ -27,7 +28,7 @@ mod tls;
 
 pub use address::{Address, AddressError, AddressRules};
 pub use connect::{connect_tcp, connect_unix, resolve};
-pub use files::{ClientTls, ServerTls, TlsFileError};
+pub use files::{ClientTls, OldestTls, ServerTls, TlsFileError};
 pub use listen::{ListeningSocket, Peer, ServerListener, SocketFileRights};
 pub use quota::{Quota, QuotaPlace};
 pub use reason::reason;

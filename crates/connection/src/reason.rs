@@ -2,7 +2,10 @@
 
 use std::io;
 
-use rustls::{AlertDescription as Alert, CertificateError as Certificate, Error};
+use rustls::{
+    AlertDescription as Alert, CertificateError as Certificate, Error,
+    PeerIncompatible as Incompatible,
+};
 
 /// An error of TLS, in a sentence.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +39,14 @@ fn sentence(error: &Error) -> String {
             | Alert::DecryptError
             | Alert::AccessDenied,
         ) => "the other side refuses our certificate",
+        Error::PeerIncompatible(
+            Incompatible::NoCipherSuitesInCommon
+            | Incompatible::NoKxGroupsInCommon
+            | Incompatible::NoSignatureSchemesInCommon,
+        ) => "the other side has no cipher or kind of key in common with us",
+        Error::PeerIncompatible(Incompatible::Tls12NotOffered) => {
+            "the other side speaks neither TLS 1.3 nor TLS 1.2"
+        }
         Error::AlertReceived(Alert::ProtocolVersion) | Error::PeerIncompatible(_) => {
             "the other side does not speak TLS 1.3"
         }

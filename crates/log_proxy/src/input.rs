@@ -82,6 +82,8 @@ struct InputForm {
     name: &'static str,
     /// What is given behind the name; empty: nothing.
     target: &'static str,
+    /// Whether it may also be left out.
+    has_default: bool,
     open: Open,
     /// Whether it comes to an end by itself.
     has_end: bool,
@@ -92,36 +94,42 @@ const FORMS: [InputForm; 6] = [
     InputForm {
         name: "stdin",
         target: "",
+        has_default: false,
         open: |place| later(place, standard::run),
         has_end: true,
     },
     InputForm {
         name: "file",
         target: "PATH",
+        has_default: false,
         open: |place| later(place, follow::run),
         has_end: true,
     },
     InputForm {
         name: "syslog",
         target: "SOCKET, HOST:PORT, tcp:HOST:PORT or tls:HOST:PORT",
+        has_default: false,
         open: sockets::open,
         has_end: false,
     },
     InputForm {
         name: "otlp",
         target: "SOCKET, HOST:PORT or tls:HOST:PORT",
+        has_default: false,
         open: otlp::open,
         has_end: false,
     },
     InputForm {
         name: "journal",
-        target: "",
-        open: |place| later(place, journal::run),
+        target: "FOLDER",
+        has_default: true,
+        open: journal::open,
         has_end: true,
     },
     InputForm {
         name: "kernel",
         target: "",
+        has_default: false,
         open: |place| later(place, kernel::run),
         has_end: true,
     },
@@ -299,12 +307,17 @@ impl InputSecurity {
 fn form_of(name: &str) -> Result<(&'static InputForm, &str), LogInputError> {
     let (form, target) = name.split_once(':').unwrap_or((name, ""));
     let found = FORMS.iter().find(|one| one.name == form);
-    match found.filter(|found| found.target.is_empty() == target.is_empty()) {
+    let fits = |found: &&InputForm| match target.is_empty() {
+        true => found.target.is_empty() || found.has_default,
+        false => !found.target.is_empty(),
+    };
+    match found.filter(fits) {
         Some(found) => Ok((found, target)),
         None => {
-            let forms = FORMS.iter().map(|form| match form.target {
-                "" => form.name.to_owned(),
-                target => format!("{}: and {target}", form.name),
+            let forms = FORMS.iter().map(|form| match (form.target, form.has_default) {
+                ("", _) => form.name.to_owned(),
+                (target, false) => format!("{}: and {target}", form.name),
+                (target, true) => format!("{0}, or {0}: and {target}", form.name),
             });
             Err(LogInputError::Form(name.to_owned(), forms.collect::<Vec<_>>().join("; ")))
         }

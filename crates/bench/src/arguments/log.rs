@@ -46,6 +46,11 @@ pub struct BenchLogArguments {
           value_parser = clap::value_parser!(u64).range(1_000..=200_000_000))]
     searched: u64,
 
+    /// Records that each input takes with `--case input`
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(1_000..=100_000_000))]
+    taken: u64,
+
     #[command(flatten)]
     place: FolderArgument,
 
@@ -68,6 +73,7 @@ impl BenchLogArguments {
             pauses: common.size(self.pauses, 5),
             records: common.size(self.records, 10_000),
             searched: common.size(self.searched, 10_000),
+            taken: common.size(self.taken, 10_000),
             folder: self.place.folder.clone(),
         }
     }

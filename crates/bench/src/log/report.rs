@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::beside::{self, Case, Measured};
+use super::inputs::{self, InputRun};
 use super::rows::Row;
 use super::search::{SearchRun, SearchSizes};
 use super::sinks::{self, SinkRuns, Target};
@@ -51,6 +52,9 @@ pub(super) fn report(plan: &LogPlan, results: &Results, machine: Value) -> Repor
     if !results.searches.is_empty() {
         search(&results.searches, &results.search_sizes, &mut report);
     }
+    if !results.inputs.is_empty() {
+        inputs(&results.inputs, &mut report);
+    }
     report.notes(&results.notes);
     let measured = results.beside.iter().chain(&results.paced);
     let tables = [
@@ -59,6 +63,7 @@ pub(super) fn report(plan: &LogPlan, results: &Results, machine: Value) -> Repor
         sink_table().objects(&results.sinks),
         throughput_table().objects(&results.throughput_runs),
         search_table(&results.searches).objects(&results.searches),
+        input_table().objects(&results.inputs),
     ];
     let rows = tables.iter().filter_map(Value::as_array).flatten();
     report.json = rows.cloned().collect();
@@ -299,6 +304,33 @@ fn search(all: &[SearchRun], sizes: &SearchSizes, report: &mut Report) {
     ));
 }
 
+fn input_table<'r>() -> Table<'r, &'r InputRun> {
+    Table::<&InputRun>::new()
+        .kept("case", |_| "input")
+        .column("", "way", 0, |one| one.way)
+        .column("by", "who", 0, |one| one.who)
+        .column("offered", "offered", 0, |one| one.offered)
+        .column("kept", "kept", 0, InputRun::kept)
+        .column("kept/s", "kept_per_s", 0, InputRun::per_s)
+        .column("CPU ns", "cpu_ns", 1, InputRun::cpu_ns)
+        .column("per s of CPU", "kept_per_cpu_s", 0, |one| (1e9 / one.cpu_ns()).round())
+        .rounded_to(2)
+}
+
+/// Inputs: a line for each way and taker.
+fn inputs(all: &[InputRun], report: &mut Report) {
+    report.say("\nInputs: records of others, through one input of a process each\n");
+    report.show(&input_table().grid(all));
+    report.say(format!(
+        "\nkept/s: by the clock, beside the sender on the same processors, until the last was written.\n\
+         CPU: of a kept record, of all threads of the process.  UDP: {} datagrams a second\n\
+         are offered, and the kernel drops what the socket has no room for; kept: of the worst round.\n\
+         OTLP: 8 requests of 512 records at once, each answered when its records are kept.\n\
+         Journal: with the CPU time of journalctl, which reads it for whit.",
+        inputs::DATAGRAM_RATE
+    ));
+}
+
 /// A line for each round of everybody.
 fn raw(results: &Results) -> String {
     let mut text =
@@ -340,6 +372,12 @@ fn raw(results: &Results) -> String {
         put_raw(&mut text, fields, number / 2, times, calls);
     }
     put_searches(&mut text, &results.searches);
+    for run in &results.inputs {
+        for (round, took) in run.rounds.iter().enumerate() {
+            let times = [took.time, took.cpu].map(|time| Some(time.as_secs_f64() * 1e6));
+            put_raw(&mut text, ["input", run.way, run.who], round, times, middle(took.cpu_ns()));
+        }
+    }
     text
 }
 

@@ -11,7 +11,7 @@ use super::rows::{Output, Row};
 use super::tally::Tally;
 use crate::contest::median;
 use crate::error::{Context, Result, ensure};
-use crate::process::{self, Running, silent};
+use crate::process::{self, Running, silent, text_of};
 use crate::programs::{run_heard, run_quietly};
 
 /// Longest time until a server listens, or ends.
@@ -183,6 +183,14 @@ impl RunSettings<'_> {
         tally.add_lines(&text);
         Ok(tally)
     }
+}
+
+/// Records of the folder's store that a filter lets through.
+pub(super) fn received(settings: &RunSettings<'_>, folder: &Path, filter: &[&str]) -> Result<u64> {
+    let mut command = settings.log("query");
+    command.args(["store", "--count"]).args(filter).current_dir(folder);
+    let (_, text, _) = run_heard(&mut command, Stdio::null())?;
+    text.trim().parse().ok().with_context(|| format!("{}: {text}", text_of(&command)))
 }
 
 /// What an output of the process itself has.

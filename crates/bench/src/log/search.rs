@@ -7,7 +7,7 @@
 
 use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use log_store::WordIndexer;
@@ -30,6 +30,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// Where Debian and others have it, which is in no search path.
 const JOURNAL_REMOTE: [&str; 2] =
     ["/lib/systemd/systemd-journal-remote", "/usr/lib/systemd/systemd-journal-remote"];
+
+/// What is missing where there is no journal.
+pub(super) const NO_JOURNAL: &str = "systemd-journal-remote or journalctl is not installed";
 
 /// A question to one program.
 #[derive(Clone, Debug)]
@@ -240,15 +243,24 @@ fn journal(
     (folder, records): (&Path, u64),
     notes: &mut Vec<String>,
 ) -> Result<Option<PathBuf>> {
+    let journal = make_journal(programs, folder, |into| feed(settings, folder, records, into))?;
+    if journal.is_none() {
+        notes.push(format!("{NO_JOURNAL}: its lines of the search are missing"));
+    }
+    Ok(journal)
+}
+
+/// Makes a journal, in a folder, of what is written in its export format; `None` without the programs
+/// that make and read one.
+pub(super) fn make_journal(
+    programs: &Programs,
+    folder: &Path,
+    write: impl FnOnce(ChildStdin) -> Result<()>,
+) -> Result<Option<PathBuf>> {
     let remote = programs.path.find("systemd-journal-remote");
     let remote =
         remote.or_else(|| JOURNAL_REMOTE.iter().map(PathBuf::from).find(|path| path.exists()));
     let (Some(remote), Some(_)) = (remote, programs.path.find("journalctl")) else {
-        notes.push(
-            "systemd-journal-remote or journalctl is not installed: its lines of the search are \
-             missing"
-                .to_owned(),
-        );
         return Ok(None);
     };
     let journal = folder.join("journal");
@@ -263,20 +275,15 @@ fn journal(
         .spawn()
         .with_context(|| remote.display().to_string())?;
     let into = writer.stdin.take().context("a pipe")?;
-    let fed = feed(settings, folder, records, into);
+    let written = write(into);
     let status = writer.wait()?;
-    fed?;
+    written?;
     ensure!(status.success(), "{} ended with {status}", remote.display());
     Ok(Some(journal))
 }
 
 /// Writes records as entries of the journal's export format.
-fn feed(
-    settings: &RunSettings<'_>,
-    folder: &Path,
-    records: u64,
-    into: std::process::ChildStdin,
-) -> Result<()> {
+fn feed(settings: &RunSettings<'_>, folder: &Path, records: u64, into: ChildStdin) -> Result<()> {
     let mut query = settings.log("query");
     query.arg(folder.join("store")).args(["--format", "json"]).stdin(Stdio::null());
     let mut child = query.stdout(Stdio::piped()).spawn()?;

@@ -11,11 +11,10 @@ use std::time::{Duration, Instant};
 use logger::{LogConfig, Logger, Tier, attach_thread, log_info};
 use serde_json::{Value, json};
 
-use super::scenario::{RunSettings, Server, run_load};
+use super::scenario::{RunSettings, Server, received, run_load};
 use crate::error::{Context, Result, ensure};
 use crate::folder::bytes_in;
 use crate::measure::own_process_cpu;
-use crate::process::text_of;
 use crate::programs::run_heard;
 
 /// Records in a second that the first kind of run offers.
@@ -72,7 +71,7 @@ pub(super) fn run(
     Ok(ThroughputRun {
         rate,
         sent: records,
-        received: received(settings, folder)?,
+        received: received(settings, folder, &["--logger", "flood"])?,
         duplicates: count("duplicates")?,
         lost: count("lost")? + count("dropped")? + count("left_out")?,
         logged_s: number(&writer, "logged_s")?,
@@ -88,14 +87,6 @@ fn verify(settings: &RunSettings<'_>, folder: &Path) -> Result<Value> {
     command.args(["store", "--deep", "--json"]).current_dir(folder);
     let (_, said, _) = run_heard(&mut command, Stdio::null())?;
     Ok(serde_json::from_str(&said).map_err(std::io::Error::other)?)
-}
-
-/// Records of the writer in the store.
-fn received(settings: &RunSettings<'_>, folder: &Path) -> Result<u64> {
-    let mut command = settings.log("query");
-    command.args(["store", "--logger", "flood", "--count"]).current_dir(folder);
-    let (_, text, _) = run_heard(&mut command, Stdio::null())?;
-    text.trim().parse().ok().with_context(|| format!("{}: {text}", text_of(&command)))
 }
 
 /// The process that logs: prints what it needed.

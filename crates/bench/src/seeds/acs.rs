@@ -34,6 +34,7 @@ fn group(bench: &Bench<'_>, first: u8) -> Result<Vec<SeedRow>> {
         pauses: 0,
         records: 0,
         searched: 0,
+        taken: 0,
         folder: None,
     };
     let (runs, floor_ns) = log::measure_acs(&plan, bench.programs, bench.progress)?;

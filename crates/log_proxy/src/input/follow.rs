@@ -137,9 +137,11 @@ impl Followed {
         if cursor.is_due() {
             cursor.save(&self.place()?)?;
         }
-        let cursor = [(CURSOR, LogValue::Unsigned(frame.end))];
-        let fields: Vec<_> = cursor.into_iter().chain(left_out(frame)).collect();
-        records.write(LogLevel::Info, frame.bytes, &fields);
+        let cursor = (CURSOR, LogValue::Unsigned(frame.end));
+        match left_out(frame) {
+            None => records.write(LogLevel::Info, frame.bytes, &[cursor]),
+            Some(left_out) => records.write(LogLevel::Info, frame.bytes, &[cursor, left_out]),
+        }
         self.whole = frame.end;
         Ok(())
     }

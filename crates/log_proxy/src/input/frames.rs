@@ -60,11 +60,10 @@ impl InputFrames {
         while !bytes.is_empty() {
             let length = match self.state {
                 State::Begin => self.begin(bytes),
-                State::Line => match memchr(bytes) {
+                State::Line => match memchr::memchr(b'\n', bytes) {
                     Some(at) => {
-                        self.keep(&bytes[..at]);
                         self.end += 1;
-                        self.give(&mut each);
+                        self.end_with(&bytes[..at], &mut each);
                         at + 1
                     }
                     None => {
@@ -72,15 +71,17 @@ impl InputFrames {
                         bytes.len()
                     }
                 },
-                State::Counted(left) => {
-                    let length = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
-                    self.keep(&bytes[..length]);
-                    self.state = State::Counted(left - length as u64);
-                    if left == length as u64 {
-                        self.give(&mut each);
+                State::Counted(left) => match usize::try_from(left) {
+                    Ok(left) if left <= bytes.len() => {
+                        self.end_with(&bytes[..left], &mut each);
+                        left
                     }
-                    length
-                }
+                    _ => {
+                        self.keep(bytes);
+                        self.state = State::Counted(left - bytes.len() as u64);
+                        bytes.len()
+                    }
+                },
             };
             bytes = &bytes[length..];
         }
@@ -120,16 +121,28 @@ impl InputFrames {
         self.end += bytes.len() as u64;
     }
 
+    /// Gives the frame whose last bytes these are; where all of it is here, it is not copied.
+    fn end_with(&mut self, bytes: &[u8], each: &mut impl FnMut(InputFrame<'_>)) {
+        if self.has_part() || bytes.len() > TEXT_BYTES_MAX {
+            self.keep(bytes);
+            return self.give(each);
+        }
+        self.end += bytes.len() as u64;
+        each(InputFrame { bytes, left_out: 0, end: self.end });
+        self.begin_next();
+    }
+
+    /// Gives the frame that was kept.
     fn give(&mut self, each: &mut impl FnMut(InputFrame<'_>)) {
         each(InputFrame { bytes: &self.bytes, left_out: self.left_out, end: self.end });
         self.bytes.clear();
         self.left_out = 0;
+        self.begin_next();
+    }
+
+    fn begin_next(&mut self) {
         self.state = if self.may_count { State::Begin } else { State::Line };
     }
-}
-
-fn memchr(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|byte| *byte == b'\n')
 }
 
 #[cfg(test)]

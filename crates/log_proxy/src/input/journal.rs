@@ -1,5 +1,6 @@
 //! The journal, by `journalctl -o export`: `NAME=value` lines, or a name, a length and bytes; an empty line
-//! ends an entry.  The cursor is the journal's own.
+//! ends an entry.  The cursor is the journal's own.  The journal is that of this machine, or what a folder has:
+//! those of other machines, which `systemd-journal-remote` has taken.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -11,7 +12,7 @@ use logring::{LogLevel, LogValue};
 
 use super::cursor::{CURSOR, Written};
 use super::fields::{LEFT_OUT, level_of, wait_for};
-use super::{InputPlace, PATIENCE, TEXT_BYTES_MAX};
+use super::{InputPlace, PATIENCE, TEXT_BYTES_MAX, later};
 
 /// Fields of an entry that are kept.
 const FIELDS_MAX: usize = 64;
@@ -20,13 +21,21 @@ const NAME_MAX: usize = 64;
 /// Pauses after which a journalctl that has ended is started again.
 const PAUSES: u32 = 10;
 
-pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
+/// The journal of this machine, or of a folder, which must be there.
+pub(super) fn open(place: InputPlace) -> io::Result<Box<dyn FnOnce() -> io::Result<()> + Send>> {
+    if !place.target.is_empty() {
+        std::fs::read_dir(&place.target)?;
+    }
+    later(place, run)
+}
+
+fn run(place: &mut InputPlace) -> io::Result<()> {
     let mut cursor = place.cursor.take().map_or(Vec::new(), |saved| match saved.written {
         Written::Text(text) => text,
         _ => saved.place,
     });
     loop {
-        let mut child = start(&cursor, place.control.is_once)?;
+        let mut child = start(place, &cursor)?;
         let done = read_entries(place, &mut child, &mut cursor);
         let _ = child.kill();
         let status = child.wait()?;
@@ -47,10 +56,13 @@ pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
     }
 }
 
-fn start(cursor: &[u8], is_once: bool) -> io::Result<Child> {
+fn start(place: &InputPlace, cursor: &[u8]) -> io::Result<Child> {
     let mut command = Command::new("journalctl");
     command.args(["--output=export", "--quiet", "--no-pager", "--all"]);
-    if !is_once {
+    if !place.target.is_empty() {
+        command.arg("--directory").arg(&place.target);
+    }
+    if !place.control.is_once {
         command.args(["--follow", "--no-tail"]);
     }
     if !cursor.is_empty() {

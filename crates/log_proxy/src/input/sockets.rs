@@ -24,7 +24,7 @@ use super::streams;
 use super::syslog::write;
 use super::{InputPlace, PATIENCE};
 
-/// Bytes that the kernel is asked to keep of datagrams: it gives what its limits allow.
+/// Bytes that the kernel is asked to keep of datagrams.
 const BUFFER: usize = 8 << 20;
 /// How long datagrams gather: Linux's usual buffer of 208 KiB has room for those of twice that time at a
 /// million in a second.
@@ -77,8 +77,10 @@ fn datagrams(
     socket: &OwnedFd,
     mut drops: Option<KernelDrops>,
 ) -> io::Result<()> {
-    // What the system allows; less is no reason to end.
-    let _ = sockopt::set_socket_recv_buffer_size(socket, BUFFER);
+    // Beyond its limits the system gives it to root; less is no reason to end.
+    if sockopt::set_socket_recv_buffer_size_force(socket, BUFFER).is_err() {
+        let _ = sockopt::set_socket_recv_buffer_size(socket, BUFFER);
+    }
     sockopt::set_socket_timeout(socket, sockopt::Timeout::Recv, Some(PATIENCE))?;
     let mut looked = clock::now();
     let mut batch = DatagramBatch::new();

@@ -93,8 +93,12 @@ impl Peer {
                     return true;
                 }
                 // The end, as it should be or not: what is there is taken.
-                Ok(0) | Err(_) => {
+                end @ (Ok(0) | Err(_)) => {
                     self.frames.finish(each);
+                    if end.is_ok() {
+                        // Clients of TLS may wait for this (RFC 5425, 4.4); who has left does not.
+                        let _ = self.stream.end_writing();
+                    }
                     return false;
                 }
             }

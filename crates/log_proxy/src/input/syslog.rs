@@ -175,7 +175,9 @@ impl<'a> SyslogMessage<'a> {
 
     /// What the message says beside its text, as names and values.
     pub(super) fn fields(&self) -> Vec<Field<'_>> {
-        let mut fields = vec![("Facility", LogValue::Text(self.facility.as_bytes()))];
+        // Those below, and what of the frame is left out.
+        let mut fields = Vec::with_capacity(8 + self.data.len());
+        fields.push(("Facility", LogValue::Text(self.facility.as_bytes())));
         for (name, value) in [
             ("Time", self.time),
             ("Host", self.host),

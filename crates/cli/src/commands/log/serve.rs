@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use connection::{Address, ServerTls};
+use connection::{Address, OldestTls, ServerTls};
 use http_server::Credentials;
 use log_central::{AdmissionLimits, Central, CentralSettings, RecordingsKept};
 use log_format::{FileRotation, LogOutputOptions, open_output};
@@ -49,7 +49,8 @@ pub(crate) struct ProxyArguments {
     output: Vec<String>,
     /// Take records of others too: stdin; file: and a path, followed through rotation; syslog: and a
     /// socket, HOST:PORT, tcp:HOST:PORT or tls:HOST:PORT; otlp: and a socket, HOST:PORT or
-    /// tls:HOST:PORT, for log records of OpenTelemetry by HTTP; journal; kernel (may be repeated)
+    /// tls:HOST:PORT, for log records of OpenTelemetry by HTTP; journal, or journal: and
+    /// a folder of journals; kernel (may be repeated)
     #[arg(short = 'i', long, value_name = "FORM[:TARGET]")]
     input: Vec<String>,
     #[command(flatten)]
@@ -96,6 +97,9 @@ struct InputSecurityArguments {
     /// file has signed, in PEM
     #[arg(long, value_name = "FILE", requires = "input_cert")]
     input_client_ca: Option<PathBuf>,
+    /// Let clients of inputs with `tls:` speak TLS 1.2, too, as older ones do
+    #[arg(long, requires = "input_cert")]
+    input_tls12: bool,
     /// Take from inputs of `otlp:` only what clients send that know the token in this file:
     /// `Authorization: Bearer TOKEN`
     #[arg(long, value_name = "FILE")]
@@ -107,7 +111,8 @@ impl InputSecurityArguments {
         let mut security = InputSecurity::default();
         if let (Some(certificate), Some(key)) = (&self.input_cert, &self.input_key) {
             let clients = self.input_client_ca.as_deref();
-            security.tls = Some(ServerTls::load(certificate, key, clients)?);
+            let oldest = if self.input_tls12 { OldestTls::Tls12 } else { OldestTls::Tls13 };
+            security.tls = Some(ServerTls::load_with(certificate, key, clients, oldest)?);
         }
         if let Some(file) = &self.input_token_file {
             security.credentials = Some(Credentials::load(Some(file), None)?.into());
