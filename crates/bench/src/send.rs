@@ -21,10 +21,7 @@ mod agents;
 mod receiver;
 mod report;
 
-use agents::{Agent, Rival};
-
-/// Protocols of `whit send` that take part.
-const PROTOCOLS: [&str; 3] = ["remote-write", "otlp", "influx"];
+use agents::{Agent, Protocol, Rival};
 
 /// The size of the benchmark.
 #[derive(Clone, Debug)]
@@ -85,14 +82,14 @@ pub fn run(plan: &SendPlan, programs: &Programs, progress: &Progress<'_>) -> Res
             Err(error) => missing.push((rival, agents::why_not(&own, &error))),
         }
     }
-    let whits = PROTOCOLS.len();
+    let whits = Protocol::ALL.len();
     let mut rounds: Vec<Vec<Row>> = vec![Vec::new(); whits + rivals.len()];
     for round in 0..plan.rounds {
         for (at, rows) in rounds.iter_mut().enumerate() {
             let own = folder.path().join(format!("{round}-{at}"));
             std::fs::create_dir_all(&own)?;
-            let agent = match PROTOCOLS.get(at) {
-                Some(protocol) => Agent::whit(&programs.whit, protocol, &own)?,
+            let agent = match Protocol::ALL.get(at) {
+                Some(&protocol) => Agent::whit(&programs.whit, protocol, &own)?,
                 None => Agent::scraped(rivals[at - whits].0, &rivals[at - whits].1, &own)?,
             };
             progress.show(&format!("{}: round {} of {}", agent.name, round + 1, plan.rounds));

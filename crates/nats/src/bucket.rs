@@ -22,7 +22,7 @@ use base64ct::{Base64, Encoding as _};
 use connection::{Address, AddressError, AddressRules};
 use serde_json::{Value, json};
 
-use crate::client::{NatsAccess, NatsConnection, NatsEndpoint, NatsMessage, NatsRefusal, PORT};
+use crate::client::{NatsAccess, NatsConnection, NatsEndpoint, NatsRefusal, PORT};
 
 /// `err_code` of a write whose key has another revision.
 const WRONG_REVISION: u64 = 10_071;
@@ -160,7 +160,7 @@ impl Bucket {
         self.with(|connection, _| {
             let head =
                 format!("NATS/1.0\r\nNats-Expected-Last-Subject-Sequence: {revision}\r\n\r\n");
-            let answer = answered(connection, &subject, &head, value)?;
+            let answer = connection.answer(&subject, &head, value)?;
             if answer.is_lost() {
                 return Err(io::Error::other("the bucket is gone").into());
             }
@@ -214,7 +214,7 @@ fn read_directly(
     parameters: &Value,
 ) -> Result<Option<BucketEntry>, NatsRefusal> {
     let question = format!("$JS.API.DIRECT.GET.KV_{name}");
-    let answer = answered(connection, &question, "", parameters.to_string().as_bytes())?;
+    let answer = connection.answer(&question, "", parameters.to_string().as_bytes())?;
     match answer.status {
         None => {
             let revision = answer.sequence.ok_or_else(without_revision)?;
@@ -246,22 +246,6 @@ fn read_from_leader(
 
 fn without_revision() -> io::Error {
     io::Error::other("a value without a revision")
-}
-
-/// The answer to one question, among those of earlier ones.
-fn answered(
-    connection: &mut NatsConnection,
-    subject: &str,
-    head: &str,
-    text: &[u8],
-) -> io::Result<NatsMessage> {
-    let question = connection.ask(subject, head, text)?;
-    loop {
-        let message = connection.message()?;
-        if message.question == Some(question) {
-            return Ok(message);
-        }
-    }
 }
 
 /// Makes a bucket, as the programs of NATS make one with a history of one value; one that is there is looked

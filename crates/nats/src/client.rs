@@ -3,16 +3,18 @@
 //!
 //! A server greets in the clear (`INFO`); TLS begins behind that, and everything else is said by TLS.
 //! A connection has one subject for answers, whose last word is the number of the question.  A message
-//! has a bound, and so has each wait for one.
+//! has a bound, and so has each wait for one, whatever else the server says meanwhile.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use connection::{Address, ClientTls, SocketStream, Wait};
 use serde_json::{Value, json};
 use text::encoding::hex;
+
+use crate::clock;
 
 /// The usual port.
 pub const PORT: u16 = 4222;
@@ -64,6 +66,8 @@ pub struct NatsConnection {
     inbox: String,
     /// The number of the next question.
     next: u64,
+    /// What a wait for a message may take.
+    timeout: Duration,
 }
 
 /// What a server says.
@@ -120,8 +124,9 @@ impl NatsEndpoint {
         stream.set_wait(Wait::For(self.access.timeout));
         let inbox = format!("_INBOX.{}", hex(&connection::random::<12>()?));
         let (read, payload_max) = (Vec::new(), 0);
-        let mut connection = NatsConnection { stream, read, payload_max, inbox, next: 0 };
-        let info = connection.line()?;
+        let timeout = self.access.timeout;
+        let mut connection = NatsConnection { stream, read, payload_max, inbox, next: 0, timeout };
+        let info = connection.line(connection.deadline())?;
         let info: Value = info
             .strip_prefix("INFO ")
             .and_then(|info| serde_json::from_str(info).ok())
@@ -145,7 +150,8 @@ impl NatsEndpoint {
         let greeting = format!("CONNECT {hello}\r\nSUB {inbox}.* 1\r\nPING\r\n");
         connection.stream.write_all(greeting.as_bytes())?;
         // A wrong token is told before.
-        while connection.line()? != "PONG" {}
+        let deadline = connection.deadline();
+        while connection.line(deadline)? != "PONG" {}
         Ok(connection)
     }
 
@@ -199,27 +205,50 @@ impl NatsConnection {
     /// # Errors
     /// If the connection ends, no answer comes in time, or there is no JetStream.
     pub fn asked(&mut self, subject: &str, parameters: &Value) -> Result<Value, NatsRefusal> {
-        let question = self.ask(subject, "", parameters.to_string().as_bytes())?;
+        let answer = self.answer(subject, "", parameters.to_string().as_bytes())?;
+        if answer.is_lost() {
+            let why = "the server has no JetStream: start it with -js";
+            return Err(NatsRefusal::Later(io::Error::other(why)));
+        }
+        Ok(serde_json::from_slice(&answer.payload).map_err(io::Error::from)?)
+    }
+
+    /// The answer to one question, among those to earlier ones.
+    ///
+    /// # Errors
+    /// If the connection ends, or no answer comes in time.
+    pub fn answer(&mut self, subject: &str, head: &str, text: &[u8]) -> io::Result<NatsMessage> {
+        let question = self.ask(subject, head, text)?;
+        self.message(|message| message.question == Some(question))
+    }
+
+    /// The next message that is waited for: others are passed over, and give the server no more time.
+    ///
+    /// # Errors
+    /// If none comes in time, or the connection ends.
+    pub fn message(
+        &mut self,
+        mut is_awaited: impl FnMut(&NatsMessage) -> bool,
+    ) -> io::Result<NatsMessage> {
+        let deadline = self.deadline();
         loop {
-            let answer = self.message()?;
-            if answer.question == Some(question) {
-                if answer.is_lost() {
-                    let why = "the server has no JetStream: start it with -js";
-                    return Err(NatsRefusal::Later(io::Error::other(why)));
-                }
-                return Ok(serde_json::from_slice(&answer.payload).map_err(io::Error::from)?);
+            let message = self.any_message(deadline)?;
+            if is_awaited(&message) {
+                return Ok(message);
             }
         }
     }
 
-    /// The next message.
-    ///
-    /// # Errors
-    /// If none comes in time, or the connection ends.
-    pub fn message(&mut self) -> io::Result<NatsMessage> {
+    /// When a wait that begins now has taken too long.
+    fn deadline(&self) -> Instant {
+        clock::now() + self.timeout
+    }
+
+    /// The next message, whatever it is.
+    fn any_message(&mut self, deadline: Instant) -> io::Result<NatsMessage> {
         let malformed = || io::Error::other("a message that is none of the protocol of NATS");
         loop {
-            let line = self.line()?;
+            let line = self.line(deadline)?;
             let mut words = line.split_ascii_whitespace();
             let has_head = match words.next() {
                 Some("MSG") => false,
@@ -267,8 +296,14 @@ impl NatsConnection {
     }
 
     /// The next line of the server that is no PING and no complaint.
-    fn line(&mut self) -> io::Result<String> {
+    fn line(&mut self, deadline: Instant) -> io::Result<String> {
         loop {
+            if clock::now() > deadline {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "it says other things than what it was asked",
+                ));
+            }
             if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.read.drain(..=end).collect();
                 let line = String::from_utf8_lossy(&line).trim_end().to_owned();
@@ -323,8 +358,8 @@ pub fn fuzz_connection(bytes: &[u8]) -> io::Result<(NatsConnection, UnixStream)>
     let mut stream = SocketStream::unix(ours).polling()?;
     stream.set_wait(Wait::For(Duration::from_secs(1)));
     let (read, inbox) = (Vec::new(), "_INBOX.f".to_owned());
-    let payload_max = PAYLOAD_BYTES_MAX;
-    Ok((NatsConnection { stream, read, payload_max, inbox, next: 0 }, theirs))
+    let (payload_max, timeout) = (PAYLOAD_BYTES_MAX, Duration::from_secs(1));
+    Ok((NatsConnection { stream, read, payload_max, inbox, next: 0, timeout }, theirs))
 }
 
 impl NatsMessage {

@@ -10,6 +10,7 @@
 
 mod bucket;
 mod client;
+mod clock;
 
 pub use bucket::{Bucket, BucketAddress, BucketAddressError, BucketEntry, Put};
 #[doc(hidden)]

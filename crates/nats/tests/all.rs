@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::time::Duration;
 
-use nats::{Bucket, BucketAddress, BucketEntry, NatsAccess, NatsEndpoint, Put};
+use nats::{Bucket, BucketAddress, BucketEntry, NatsAccess, NatsEndpoint, NatsRefusal, Put};
 use serde_json::{Value, json};
 use testkit::NatsServer;
 
@@ -100,5 +102,43 @@ fn a_bucket_that_others_made_is_used_as_it_is_or_refused() {
             assert!(said.to_string().contains(&format!("the bucket {name} ")), "{said}");
             assert!(said.to_string().contains(why), "{name}: {said}");
         }
+    }
+}
+
+/// A server that says `first` when it was greeted, and then `others` again and again.
+fn hostile(first: &'static [u8], others: &'static [u8]) -> NatsEndpoint {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("nats://{}/x", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            // A client that has enough of it closes the connection.
+            let _ = stream.write_all(b"INFO {\"headers\":true}\r\n");
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(first);
+            while stream.write_all(others).is_ok() {}
+        }
+    });
+    let access = NatsAccess { timeout: Duration::from_millis(300), ..access(None) };
+    NatsEndpoint::new(&BucketAddress::parse(&address).unwrap().server, access)
+}
+
+#[test]
+fn a_server_that_says_everything_but_the_answer_is_given_up() {
+    let others: [&[u8]; 4] = [
+        b"+OK\r\n",
+        b"PING\r\n",
+        b"MSG whit.logs.a 1 3\r\nabc\r\n",
+        b"HMSG whit.logs.a 1 x 12 15\r\nNATS/1.0\r\n\r\nabc\r\n",
+    ];
+    // Whoever answers each PING may end when nobody reads that.
+    let is_it =
+        |said: String, others: &[u8]| others == b"PING\r\n" || said.contains("other things");
+    for others in others {
+        let said = hostile(b"", others).open().unwrap_err().to_string();
+        assert!(is_it(said, others));
+        let mut connection = hostile(b"PONG\r\n", others).open().unwrap();
+        let error = connection.asked("$JS.API.INFO", &json!({})).unwrap_err();
+        assert!(matches!(error, NatsRefusal::Later(why) if is_it(why.to_string(), others)));
     }
 }

@@ -18,7 +18,8 @@ use crate::recording_files::{Looked, RecordingFiles};
 use crate::series::{RecordingSeries, SourceChoice};
 use crate::steps::StepSums;
 
-/// Samples of a batch: there may be some without points, of sources that have nothing to say.
+/// Samples that are read for a batch: there may be some without points, of sources that have nothing to
+/// say, and those of a step make one.
 const BATCH_SAMPLES_MAX: usize = if cfg!(test) { 100 } else { 10_000 };
 
 /// What is not yet sent.
@@ -26,6 +27,8 @@ pub(crate) struct Backlog {
     files: RecordingFiles,
     selection: SourceChoice,
     open: Vec<OpenRecording>,
+    /// Which of them is read next: no batch looks again at those before it, and none waits for ever.
+    at: usize,
     pub(crate) series: BatchSeries,
     /// Samples that could not be read since the last settling.
     unreadable: u64,
@@ -49,6 +52,7 @@ impl Backlog {
             files: RecordingFiles::new(folder),
             selection,
             open: Vec::new(),
+            at: 0,
             series: BatchSeries::default(),
             unreadable: 0,
         }
@@ -60,33 +64,45 @@ impl Backlog {
         self.files.look(cursor, &is_open)
     }
 
-    /// Fills a batch with the next samples: until it has that many points, or nothing more is there.
-    pub(crate) fn fill(&mut self, batch: &mut Batch, points_max: usize) -> Result<(), SendError> {
+    /// Fills a batch with the next samples: until it has that many points, so many samples are read, or
+    /// nothing more is there; the last is false.
+    pub(crate) fn fill(&mut self, batch: &mut Batch, points_max: usize) -> Result<bool, SendError> {
         batch.clear();
         forget_ended(&mut self.series, &mut self.open);
-        let mut at = 0;
-        while batch.points.len() < points_max && batch.ends.len() < BATCH_SAMPLES_MAX {
-            if at == self.open.len() {
-                let Some((path, sent)) = self.files.waiting.pop_front() else { break };
+        // Recordings that have nothing more yet, and samples.
+        let (mut idle, mut samples) = (0, 0);
+        while batch.points.len() < points_max && samples < BATCH_SAMPLES_MAX {
+            if idle == self.open.len() {
+                let Some((path, sent)) = self.files.waiting.pop_front() else { return Ok(false) };
                 // One that was deleted meanwhile is told at the next look.
                 if let Ok(reader) = Reader::open(&path, &source::definitions()) {
+                    self.at = self.open.len();
                     self.open.push(OpenRecording::new(reader, &sent, &self.selection)?);
                 }
                 continue;
             }
-            let open = &mut self.open[at];
+            if self.at >= self.open.len() {
+                self.at = 0;
+            }
+            let open = &mut self.open[self.at];
             match open.read(&mut self.series, batch)? {
-                ReadOutcome::Sample => self.unreadable += open.snapshot.gap.samples_unreadable,
-                ReadOutcome::NoMoreYet if open.reader.is_being_written() => at += 1,
+                ReadOutcome::Sample => {
+                    samples += 1;
+                    self.unreadable += open.snapshot.gap.samples_unreadable;
+                }
+                ReadOutcome::NoMoreYet if open.reader.is_being_written() => {
+                    self.at += 1;
+                    idle += 1;
+                }
                 // Nobody writes the rest of a recording whose recorder was killed.
                 ReadOutcome::NoMoreYet | ReadOutcome::End => {
-                    let mut open = self.open.remove(at);
+                    let mut open = self.open.remove(self.at);
                     open.flush(&mut self.series, batch);
                     self.files.finished.insert(open.file_id);
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Notes what was acknowledged: recordings that are read to their end are done.
@@ -105,6 +121,7 @@ impl Backlog {
     pub(crate) fn rewind(&mut self) {
         self.files.rewind();
         self.open.clear();
+        self.at = 0;
         self.unreadable = 0;
     }
 }
@@ -215,6 +232,7 @@ mod tests {
     use super::*;
     use crate::batch::BatchPoint;
     use crate::steps::StepChoice;
+    use crate::{EngineAddress, SendSettings, Sender};
 
     const SECOND_NS: i64 = 1_000_000_000;
     const BOOTED_S: i64 = 1_790_000_000;
@@ -257,8 +275,8 @@ mod tests {
         let (mut backlog, mut batch) = (Backlog::new(folder, selection), Batch::default());
         backlog.look(&mut SendCursor::default()).unwrap();
         loop {
-            backlog.fill(&mut batch, 500).unwrap();
-            if batch.ends.is_empty() {
+            let has_more = backlog.fill(&mut batch, 500).unwrap();
+            if batch.ends.is_empty() && !has_more {
                 return;
             }
             show(&backlog.series, &batch);
@@ -310,5 +328,26 @@ mod tests {
             samples += batch.ends.len();
         });
         assert_eq!(samples, SAMPLES as usize);
+    }
+
+    #[test]
+    fn a_sender_may_be_ended_within_a_long_step() {
+        let folder = tempfile::tempdir().unwrap();
+        record(folder.path(), true);
+        let step = StepChoice::new(Some(24 * 3600 * SECOND_NS.cast_unsigned()), false).unwrap();
+        let selection = SourceChoice { step, ..SourceChoice::default() };
+        let settings = SendSettings { selection, ..SendSettings::default() };
+        // Nobody is asked before the step is over.
+        let address = EngineAddress::parse("remote-write=http://127.0.0.1:1").unwrap();
+        let mut sender = Sender::new(folder.path(), "a", &address, settings).unwrap();
+        let (mut pauses, mut told) = (0, Vec::new());
+        let mut pause = |_| {
+            pauses += 1;
+            pauses < 5
+        };
+        assert!(!sender.run(&mut pause, &mut |event| told.push(event)).unwrap());
+        assert_eq!(pauses, 5);
+        assert_eq!(told, []);
+        assert!(sender.cursor().recordings.values().all(|one| one.next == 0 && !one.is_done));
     }
 }

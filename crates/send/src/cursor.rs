@@ -93,6 +93,8 @@ impl SendCursor {
 pub struct CursorFile {
     folder: PathBuf,
     name: String,
+    /// What was written last: a sender that has nothing to send does not write it again.
+    written: String,
     _lock: File,
 }
 
@@ -140,7 +142,8 @@ impl CursorFile {
             Err(std::fs::TryLockError::Error(source)) => return Err(failed("lock", source)),
         }
         let cursor = Self::read(folder, name)?.unwrap_or_default();
-        Ok((CursorFile { folder: folder.to_owned(), name: name.to_owned(), _lock: lock }, cursor))
+        let (folder, name, written) = (folder.to_owned(), name.to_owned(), String::new());
+        Ok((CursorFile { folder, name, written, _lock: lock }, cursor))
     }
 
     /// The cursor of an engine, if there is one; for whoever does not send.
@@ -166,14 +169,20 @@ impl CursorFile {
         self.folder.join(format!(".send-{}.refused", self.name))
     }
 
-    /// Replaces the file.
+    /// Replaces the file, if that changes it.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write(&self, cursor: &SendCursor) -> Result<(), SendError> {
+    pub fn write(&mut self, cursor: &SendCursor) -> Result<(), SendError> {
+        let text = format!("{:#}\n", to_json(cursor));
+        if text == self.written {
+            return Ok(());
+        }
         let path = self.folder.join(format!(".send-{}.json", self.name));
-        let written = whole_file::replace(&path, format!("{:#}\n", to_json(cursor)));
-        written.map_err(|source| SendError::Cursor { action: "write", path, source })
+        let written = whole_file::replace(&path, &text);
+        written.map_err(|source| SendError::Cursor { action: "write", path, source })?;
+        self.written = text;
+        Ok(())
     }
 
     /// Adds a line to the list of refused samples.

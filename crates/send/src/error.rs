@@ -209,6 +209,9 @@ pub enum SendError {
     /// What `--step` says.
     #[error("a step is longer than nothing and at most a day")]
     Step,
+    /// What `--every` says.
+    #[error("a sender looks for what is new each 0.1 seconds to 1 hour")]
+    Every,
     /// The system gives no resources for a client.
     #[error("cannot make a client")]
     Client(#[source] io::Error),

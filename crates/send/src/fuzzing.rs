@@ -97,7 +97,7 @@ pub fn nats(bytes: &[u8]) {
             1 => drop(consumer(&mut connection, "stream", "whit.>", Some(u64::MAX))),
             2 => drop(pull(&mut connection, "next", 3)),
             _ => {
-                while let Ok(message) = connection.message() {
+                while let Ok(message) = connection.message(|_| true) {
                     drop(acknowledged(&message));
                     std::hint::black_box(message.reply.as_deref().and_then(pending));
                 }

@@ -7,8 +7,6 @@
 
 use std::io::Write as _;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use http_client::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http_client::{ClientAnswer, HttpUrl};
 use promql::NAME;
@@ -16,6 +14,7 @@ use promql::NAME;
 use crate::batch::{BatchPoint, BatchSeries, SeriesFacts};
 use crate::engine::SendOutcome;
 use crate::exchange::said;
+use crate::gzip::GzipPacker;
 use crate::http::{FormRequest, HttpForm, by_status, is_usually_later};
 
 /// Where InfluxDB 1 and VictoriaMetrics take it.
@@ -26,6 +25,7 @@ pub(crate) struct Influx {
     target: String,
     /// The head of each line of a series.
     heads: SeriesFacts<String>,
+    packer: GzipPacker,
 }
 
 impl Influx {
@@ -33,7 +33,7 @@ impl Influx {
         let mut target = url.target_or(USUAL_PATH);
         target.push(if target.contains('?') { '&' } else { '?' });
         target.push_str("precision=ms");
-        Influx { target, heads: SeriesFacts::default() }
+        Influx { target, heads: SeriesFacts::default(), packer: GzipPacker::default() }
     }
 }
 
@@ -91,9 +91,7 @@ impl HttpForm for Influx {
         if lines.is_empty() {
             return None;
         }
-        let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
-        let written = packer.write_all(&lines);
-        let body = written.and_then(|()| packer.finish()).unwrap_or_default();
+        let body = self.packer.pack(&lines);
         let header = HeaderValue::from_static;
         let headers = vec![
             (CONTENT_TYPE, header("text/plain; charset=utf-8")),

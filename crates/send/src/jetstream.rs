@@ -216,8 +216,11 @@ impl JetStream {
         }
         let (mut took_any, mut refusal) = (false, None);
         while !waits.is_empty() {
-            let answer = connection.message()?;
             // Others are of messages that were given up.
+            let is_awaited = |answer: &NatsMessage| {
+                answer.question.is_some_and(|number| waits.contains_key(&number))
+            };
+            let answer = connection.message(is_awaited)?;
             let question = answer.question;
             let Some(message) = question.and_then(|number| waits.remove(&number)) else { continue };
             match acknowledged(&answer) {

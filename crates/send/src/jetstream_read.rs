@@ -7,7 +7,7 @@
 use connection::Address;
 use jiff::Timestamp;
 use log_store::query::Filter;
-use nats::{NatsConnection, NatsEndpoint, NatsRefusal};
+use nats::{NatsConnection, NatsEndpoint, NatsMessage, NatsRefusal};
 use serde_json::{Value, json};
 
 use crate::SendError;
@@ -119,18 +119,16 @@ pub(crate) fn pull(
     let question = connection.ask(subject, "", pull.as_bytes())?;
     let mut found = Vec::new();
     while (found.len() as u64) < count {
-        let message = connection.message()?;
-        match message.question {
-            // A status: 408 when the time is over, 404 and 409 when there is nothing to wait for.
-            Some(number) if number == question => break,
-            Some(_) => {}
-            None => {
-                let is_last = message.reply.as_deref().and_then(pending) == Some(0);
-                found.push(message.payload);
-                if is_last {
-                    break;
-                }
-            }
+        let is_awaited = |message: &NatsMessage| message.question.is_none_or(|of| of == question);
+        let message = connection.message(is_awaited)?;
+        // A status: 408 when the time is over, 404 and 409 when there is nothing to wait for.
+        if message.question.is_some() {
+            break;
+        }
+        let is_last = message.reply.as_deref().and_then(pending) == Some(0);
+        found.push(message.payload);
+        if is_last {
+            break;
         }
     }
     Ok(found)

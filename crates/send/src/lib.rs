@@ -32,6 +32,7 @@ mod exchange;
 pub mod fuzzing;
 mod graphite;
 mod groups;
+mod gzip;
 mod http;
 mod influx;
 mod jetstream;

@@ -228,7 +228,7 @@ impl SendStock for LogStock {
         Ok(if is_same { note(cursor, &counts).into_iter().collect() } else { Vec::new() })
     }
 
-    fn fill(&mut self, cursor: &SendCursor, records_max: usize) -> Result<(), SendError> {
+    fn fill(&mut self, cursor: &SendCursor, records_max: usize) -> Result<bool, SendError> {
         self.batch.clear();
         while self.batch.entries.len() < records_max
             && self.batch.texts.len() < BATCH_BYTES
@@ -236,7 +236,7 @@ impl SendStock for LogStock {
         {
             self.read_block(records_max)?;
         }
-        Ok(())
+        Ok(!self.batch.ends.is_empty())
     }
 
     fn ends(&self) -> &[SampleEnd] {

@@ -6,10 +6,7 @@
 //! no other error is; what a partial success rejects is never sent again.
 
 use std::collections::HashMap;
-use std::io::Write as _;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use http_client::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http_client::{ClientAnswer, HttpUrl, StatusCode};
 use otlp_messages::{AnyValue, KeyValue, OtlpScope, Response, RpcStatus};
@@ -20,6 +17,7 @@ use prost::encoding;
 use crate::batch::{BatchPoint, BatchSeries, SeriesFacts};
 use crate::engine::SendOutcome;
 use crate::exchange::said_with;
+use crate::gzip::GzipPacker;
 use crate::http::{FormRequest, HttpForm, by_status};
 
 /// Where collectors take it.
@@ -58,6 +56,7 @@ const NO_RECORDED_VALUE: u32 = 1;
 pub(crate) struct Otlp {
     target: String,
     facts: SeriesFacts<SeriesFact>,
+    packer: GzipPacker,
 }
 
 /// What is made once of a series.
@@ -79,7 +78,7 @@ struct MetricPoints {
 impl Otlp {
     pub(crate) fn new(url: &HttpUrl) -> Self {
         let target = url.target_or(USUAL_PATH);
-        Otlp { target, facts: SeriesFacts::default() }
+        Otlp { target, facts: SeriesFacts::default(), packer: GzipPacker::default() }
     }
 
     /// `ExportMetricsServiceRequest`.
@@ -183,7 +182,8 @@ fn encode_point(fact: &SeriesFact, point: &BatchPoint, encoded: &mut Vec<u8>) {
 impl HttpForm for Otlp {
     fn request(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> Option<FormRequest> {
         series.learn(&mut self.facts, |number| fact_of(series, number));
-        Some(packed(&self.target, &self.message(points)))
+        let message = self.message(points);
+        Some(packed(&self.target, &message, &mut self.packer))
     }
 
     fn outcome(&mut self, answer: &ClientAnswer) -> SendOutcome {
@@ -192,11 +192,8 @@ impl HttpForm for Otlp {
 }
 
 /// A request with a message.
-pub(crate) fn packed(target: &str, message: &[u8]) -> FormRequest {
-    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
-    // Writing into memory does not fail.
-    let written = packer.write_all(message);
-    let body = written.and_then(|()| packer.finish()).unwrap_or_default();
+pub(crate) fn packed(target: &str, message: &[u8], packer: &mut GzipPacker) -> FormRequest {
+    let body = packer.pack(message);
     let header = HeaderValue::from_static;
     let headers =
         vec![(CONTENT_TYPE, header("application/x-protobuf")), (CONTENT_ENCODING, header("gzip"))];

@@ -16,6 +16,7 @@ use otlp_messages::{AnyValue, KeyValue, OtlpScope, severity};
 use prost::encoding;
 
 use crate::engine::SendOutcome;
+use crate::gzip::GzipPacker;
 use crate::http::{FormRequest, HttpLogForm};
 use crate::log_batch::{LogBatch, LogEntry, LogOrigin};
 use crate::otlp::{answered, packed};
@@ -26,11 +27,12 @@ const USUAL_PATH: &str = "/v1/logs";
 /// The form.
 pub(crate) struct OtlpLogs {
     target: String,
+    packer: GzipPacker,
 }
 
 impl OtlpLogs {
     pub(crate) fn new(url: &HttpUrl) -> Self {
-        OtlpLogs { target: url.target_or(USUAL_PATH) }
+        OtlpLogs { target: url.target_or(USUAL_PATH), packer: GzipPacker::default() }
     }
 }
 
@@ -162,7 +164,7 @@ impl HttpLogForm for OtlpLogs {
     }
 
     fn request(&mut self, batch: &LogBatch, entries: &[LogEntry]) -> FormRequest {
-        packed(&self.target, &message(batch, entries))
+        packed(&self.target, &message(batch, entries), &mut self.packer)
     }
 
     fn outcome(&mut self, answer: &ClientAnswer) -> SendOutcome {

@@ -151,7 +151,7 @@ impl SendStock for RecordingStock {
         self.files.look(cursor, &is_open)
     }
 
-    fn fill(&mut self, _: &SendCursor, _: usize) -> Result<(), SendError> {
+    fn fill(&mut self, _: &SendCursor, _: usize) -> Result<bool, SendError> {
         self.ends.clear();
         self.at = 0;
         while self.ends.is_empty() {
@@ -175,7 +175,7 @@ impl SendStock for RecordingStock {
             }
             self.at += usize::from(self.ends.is_empty());
         }
-        Ok(())
+        Ok(!self.ends.is_empty())
     }
 
     fn ends(&self) -> &[SampleEnd] {

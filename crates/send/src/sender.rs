@@ -22,9 +22,6 @@ use crate::stock::{SampleStock, SendStock};
 /// The pauses while an engine does not take anything.
 const BACKOFF: Backoff = Backoff { first_ns: 500_000_000, longest_ns: 30_000_000_000 };
 
-/// How often a folder is looked at for recordings while all is sent.
-const LOOK: Duration = Duration::from_millis(1000);
-
 /// What a sender tells while it works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendEvent {
@@ -102,24 +99,29 @@ impl Sender {
             self.look(tell)?;
             let mut is_empty = true;
             loop {
-                self.stock.fill(&self.cursor, self.settings.points_max)?;
+                let has_more = self.stock.fill(&self.cursor, self.settings.points_max)?;
                 let count = self.stock.ends().len();
-                if count == 0 {
-                    break;
-                }
-                is_empty = false;
-                if !self.hand_over(0..count, pause, tell)? {
+                is_empty &= count == 0 && !has_more;
+                let goes_on = match count {
+                    // A long step has many samples before there is anything to hand over.
+                    0 => !has_more || pause(Duration::ZERO),
+                    _ => self.hand_over(0..count, pause, tell)?,
+                };
+                if !goes_on {
                     self.stock.rewind();
                     self.file.write(&self.cursor)?;
                     return Ok(false);
                 }
                 self.stock.settle(&mut self.cursor);
                 self.file.write(&self.cursor)?;
+                if !has_more {
+                    break;
+                }
             }
-            self.stock.settle(&mut self.cursor);
-            self.file.write(&self.cursor)?;
             let has_all = is_empty && !self.settings.follows;
-            if has_all || !pause(if self.settings.follows { LOOK } else { Duration::ZERO }) {
+            if has_all
+                || !pause(if self.settings.follows { self.settings.every } else { Duration::ZERO })
+            {
                 return Ok(true);
             }
         }

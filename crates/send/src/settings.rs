@@ -1,6 +1,8 @@
 //! How a sender works.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use connection::ClientTls;
 use http_client::ClientSettings;
@@ -9,6 +11,11 @@ use nats::NatsAccess;
 
 use crate::SendError;
 use crate::series::SourceChoice;
+
+/// How often a sender that follows looks for what is new.
+const EVERY: Duration = Duration::from_secs(1);
+/// Less would be as good as no pause; after more nobody follows.
+const EVERY_NS: RangeInclusive<u64> = 100_000_000..=3_600_000_000_000;
 
 /// What it takes to get into engines.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +75,8 @@ pub struct SendSettings {
     pub points_max: usize,
     /// Whether it goes on when all is sent.
     pub follows: bool,
+    /// How often it then looks for what is new, which goes in as few requests as it can.
+    pub every: Duration,
     /// What is sent of recordings.
     pub selection: SourceChoice,
     /// What a request or a connection may take.
@@ -79,6 +88,18 @@ pub struct SendSettings {
 }
 
 impl SendSettings {
+    /// How often it looks for what is new, from nanoseconds, if they are given.
+    ///
+    /// # Errors
+    /// If it cannot be so often or so seldom.
+    pub fn every(every_ns: Option<u64>) -> Result<Duration, SendError> {
+        match every_ns {
+            None => Ok(EVERY),
+            Some(ns) if EVERY_NS.contains(&ns) => Ok(Duration::from_nanos(ns)),
+            Some(_) => Err(SendError::Every),
+        }
+    }
+
     /// What it takes to get into a server of NATS, which is told the token without a word before it.
     #[must_use]
     pub fn nats_access(&self) -> NatsAccess {
@@ -95,6 +116,7 @@ impl Default for SendSettings {
             input: SendInput::Samples,
             points_max: 10_000,
             follows: false,
+            every: EVERY,
             selection,
             client,
             authorization: None,

@@ -25,8 +25,9 @@ pub(crate) trait SendStock: Send {
         Ok(Vec::new())
     }
 
-    /// Reads the next ones: until there are that many points, or nothing more is there.
-    fn fill(&mut self, cursor: &SendCursor, points_max: usize) -> Result<(), SendError>;
+    /// Reads the next ones: until there are that many points, or as many were read as are read at once.
+    /// Says whether there may be more to read.
+    fn fill(&mut self, cursor: &SendCursor, points_max: usize) -> Result<bool, SendError>;
 
     /// Where each that was read ends.
     fn ends(&self) -> &[SampleEnd];
@@ -70,7 +71,7 @@ impl SendStock for SampleStock {
         self.backlog.look(cursor)
     }
 
-    fn fill(&mut self, _: &SendCursor, points_max: usize) -> Result<(), SendError> {
+    fn fill(&mut self, _: &SendCursor, points_max: usize) -> Result<bool, SendError> {
         self.backlog.fill(&mut self.batch, points_max)
     }
 

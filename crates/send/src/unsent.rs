@@ -48,7 +48,7 @@ mod tests {
     fn an_engine_waits_for_what_it_has_not_acknowledged_to_the_end() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(Unsent::read(folder.path()).unwrap().engine_for(1), None);
-        let (file, mut cursor) = CursorFile::open(folder.path(), "b").unwrap();
+        let (mut file, mut cursor) = CursorFile::open(folder.path(), "b").unwrap();
         assert_eq!(Unsent::read(folder.path()).unwrap().engine_for(1), Some("b"));
         for (file_id, is_done) in [(1, true), (2, false)] {
             let known = RecordingCursor { is_done, next: 7, samples: 7, ..Default::default() };

@@ -7,7 +7,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use connection::{Address, AddressRules};
-use send::{CursorFile, EngineAddress, ProcessChoice, SendError, SendInput, SourceChoice};
+use send::{
+    CursorFile, EngineAddress, ProcessChoice, SendError, SendInput, SendSettings, SourceChoice,
+};
 
 use crate::key_kinds::{ConfigKey, ValueKind};
 use crate::keys::{KEYS, find, is_list};
@@ -273,6 +275,12 @@ impl Configuration {
             }
             if has("spread") && !has("step") {
                 faults.push((at_row, "spread: it is of a step: there is none".to_owned()));
+            }
+            let every = self.text(&format!("send.{row}.every")).map(log_format::parse_span);
+            if let Some(Ok(every)) = every {
+                let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
+                let wrong = SendSettings::every(Some(every_ns)).err();
+                faults.extend(wrong.map(|error| (at_row, format!("every: {error}"))));
             }
             let by = self.text(&format!("send.{row}.processes_by"));
             let wrong = by.and_then(|by| ProcessChoice::parse(by).err());

@@ -675,6 +675,14 @@ pub(crate) const KEYS: &[ConfigKey] = &[
     ),
     key(
         "send",
+        "every",
+        ValueKind::Span,
+        None,
+        WordPlace::Option("--every"),
+        "How often it looks for what is new: without it 1s; of several samples in one request, as by 5s, each costs less.",
+    ),
+    key(
+        "send",
         "sources",
         ValueKind::Words,
         None,

@@ -367,6 +367,7 @@ mod tests {
         let text = "[[send]]\nto = \"remote-write=http://a:1\"\n[[send]]\nname = \"b\"\nca = \"c\"\n\
                     sources = [\"cpu\", \"disk\"]\nto = \"remote-write=https://b\"\n\
                     processes_by = \"user:9\"\nstep = \"1m\"\nspread = true\n\
+                    every = \"5s\"\n\
                     [[send]]\nto = \"loki=http://c:3\"\n[[send]]\nto = \"otlp=http://a:2\"\n\
                     logs = true\n[[send]]\nto = \"whit=tls:c\"\ntoken_file = \"s\"\n\
                     [[send]]\nto = \"clickhouse=http://c:8\"\ncreate_tables = true\n[[send]]\n";
@@ -393,8 +394,8 @@ mod tests {
             lines(&read)[3..],
             [
                 "send --follow --to=remote-write=http://a:1 -- /d/recordings",
-                "send --follow --spread --to=remote-write=https://b --name=b --sources=cpu \
-                 --sources=disk --processes-by=user:9 --step=1m --ca=/d/c -- /d/recordings",
+                "send --follow --spread --to=remote-write=https://b --name=b --every=5s \
+                 --sources=cpu --sources=disk --processes-by=user:9 --step=1m --ca=/d/c -- /d/recordings",
                 "send --follow --logs --to=loki=http://c:3 -- /d/log",
                 "send --follow --logs --to=otlp=http://a:2 -- /d/log",
                 "send --follow --to=whit=tls:c --token-file=/d/s -- /d/recordings",
@@ -411,6 +412,7 @@ mod tests {
             ),
             ("[[send]]\nto = \"remote-write=http://a\"\nname = \"a b\"\n", "'a b' is no name"),
             ("[[send]]\nto = \"graphite=h\"\nspread = true\n", "spread: it is of a step"),
+            ("[[send]]\nto = \"graphite=h\"\nevery = \"2h\"\n", "every: a sender looks for"),
             (
                 "[[send]]\nto = \"graphite=h\"\ncreate_tables = true\n",
                 "create_tables: clickhouse has some",

@@ -23,6 +23,7 @@ const CLOCKS: &[(&str, &str)] = &[
         "is the clock of servers and proxies, which wait and retry",
     ),
     ("crates/logring/src/clock.rs", "stamps records, and reads all clocks at once"),
+    ("crates/nats/src/clock.rs", "is the clock of waits for a server, which are bounded"),
     ("crates/poll/src/clock.rs", "is the clock of programs and of requests that are under way"),
     ("crates/procfs/src/clock.rs", "is the clock of this machine"),
     ("crates/procfs/src/probe.rs", "measures what each file costs, when asked to"),

@@ -87,6 +87,42 @@ impl Rival {
     }
 }
 
+/// A protocol of `whit send` that takes part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Protocol {
+    name: &'static str,
+    /// What `--to` calls it.
+    kind: &'static str,
+    /// Whether the receiver knows remote write 2.0.
+    receiver_knows_2: bool,
+    /// What `--every` says.
+    every: &'static str,
+}
+
+impl Protocol {
+    /// Each as soon as samples are there, and in requests of 5 s, which is how long Prometheus itself waits
+    /// at most before it sends by remote write.
+    pub(super) const ALL: [Protocol; 8] = [
+        Self::new("remote write 2.0", "remote-write", true, "1s"),
+        Self::new("remote write 1.0", "remote-write", false, "1s"),
+        Self::new("OTLP", "otlp", false, "1s"),
+        Self::new("line protocol", "influx", false, "1s"),
+        Self::new("remote write 2.0, every 5 s", "remote-write", true, "5s"),
+        Self::new("remote write 1.0, every 5 s", "remote-write", false, "5s"),
+        Self::new("OTLP, every 5 s", "otlp", false, "5s"),
+        Self::new("line protocol, every 5 s", "influx", false, "5s"),
+    ];
+
+    const fn new(
+        name: &'static str,
+        kind: &'static str,
+        receiver_knows_2: bool,
+        every: &'static str,
+    ) -> Self {
+        Protocol { name, kind, receiver_knows_2, every }
+    }
+}
+
 /// A contestant that runs.
 pub(super) struct Agent {
     pub(super) name: String,
@@ -104,8 +140,8 @@ enum Way {
 
 impl Agent {
     /// Starts `whit record` and `whit send`, and waits until something has arrived.
-    pub(super) fn whit(program: &Path, protocol: &str, folder: &Path) -> Result<Self> {
-        let receiver = Receiver::start()?;
+    pub(super) fn whit(program: &Path, protocol: Protocol, folder: &Path) -> Result<Self> {
+        let receiver = Receiver::start(protocol.receiver_knows_2)?;
         let mut record = Command::new(program);
         record.args(["record", "-scdnm", "-i1", "-f"]).arg(folder.join(""));
         let mut record = Running::start(silent(&mut record))?;
@@ -116,12 +152,12 @@ impl Agent {
             std::fs::read_dir(folder).into_iter().flatten().flatten().any(is_whit)
         })?;
         let mut send = Command::new(program);
-        send.args(["send", "--follow", "--to"]);
-        send.arg(format!("{protocol}=http://{}", receiver.address)).arg(folder);
+        send.args(["send", "--follow", "--every", protocol.every, "--to"]);
+        send.arg(format!("{}=http://{}", protocol.kind, receiver.address)).arg(folder);
         let mut send = Running::start(silent(&mut send))?;
         send.wait_until(PATIENCE, || receiver.bytes() > 0)?;
         let way = Way::Pushed { receiver, whit: program.to_owned(), folder: folder.to_owned() };
-        Ok(Agent { name: format!("whit, {protocol}"), programs: vec![record, send], way })
+        Ok(Agent { name: format!("whit, {}", protocol.name), programs: vec![record, send], way })
     }
 
     /// Starts a program that is scraped, and waits until it has values.

@@ -1,19 +1,38 @@
 //! The engine of the benchmark: takes what is posted, answers 204 and counts.
 //!
 //! A thread for each connection, which is kept open; a request must say its length.  It counts the payload of TCP in
-//! both directions, heads included.
+//! both directions, heads included.  One that knows remote write 2.0 says how many samples a request of that
+//! version has, as its specification wants it; else a sender falls back to 1.0.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The answer to every request.
+use prost::Message as _;
+
+/// The answer to every request, but those of remote write 2.0 to an engine that knows it.
 const ANSWER: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
+/// The header by which a request is of remote write 2.0, in small letters.
+const VERSION_2: &str = "x-prometheus-remote-write-version: 2.";
 /// A head is shorter than this: those of the contestants have some 300 bytes.
 const HEAD_BYTES_MAX: usize = 16 << 10;
 /// A body is shorter than this: a batch of whit has some 100 kB packed, and a few MB if not.
 const BODY_BYTES_MAX: usize = 64 << 20;
+
+/// What is read of the message of remote write 2.0, `io.prometheus.write.v2.Request`.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Written {
+    #[prost(message, repeated, tag = "5")]
+    timeseries: Vec<WrittenSeries>,
+}
+
+/// `TimeSeries` of it: its samples, whatever is in them.
+#[derive(Clone, PartialEq, prost::Message)]
+struct WrittenSeries {
+    #[prost(message, repeated, tag = "2")]
+    samples: Vec<()>,
+}
 
 /// Takes requests until this process ends.
 pub(super) struct Receiver {
@@ -22,7 +41,8 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    pub(super) fn start() -> io::Result<Self> {
+    /// Starts one; whether it knows remote write 2.0.
+    pub(super) fn start(knows_2: bool) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let bytes = Arc::new(AtomicU64::new(0));
@@ -31,7 +51,7 @@ impl Receiver {
             for connection in listener.incoming().map_while(Result::ok) {
                 let sum = sum.clone();
                 // A sender that ends closes its connection anywhere.
-                std::thread::spawn(move || drop(serve(connection, &sum)));
+                std::thread::spawn(move || drop(serve(connection, knows_2, &sum)));
             }
         });
         Ok(Receiver { address, bytes })
@@ -43,7 +63,7 @@ impl Receiver {
     }
 }
 
-fn serve(mut connection: TcpStream, sum: &AtomicU64) -> io::Result<()> {
+fn serve(mut connection: TcpStream, knows_2: bool, sum: &AtomicU64) -> io::Result<()> {
     let mut waiting = Vec::new();
     let mut part = [0; 64 << 10];
     loop {
@@ -51,16 +71,37 @@ fn serve(mut connection: TcpStream, sum: &AtomicU64) -> io::Result<()> {
             if waiting.len() < head + body {
                 break;
             }
+            let answer = match knows_2 {
+                true => answer(&waiting[..head], &waiting[head..head + body])?,
+                false => ANSWER.to_vec(),
+            };
             waiting.drain(..head + body);
             // Before the answer: the sender counts its values when it has that.
-            sum.fetch_add((head + body + ANSWER.len()) as u64, Ordering::Relaxed);
-            connection.write_all(ANSWER)?;
+            sum.fetch_add((head + body + answer.len()) as u64, Ordering::Relaxed);
+            connection.write_all(&answer)?;
         }
         match connection.read(&mut part)? {
             0 => return Ok(()),
             count => waiting.extend_from_slice(&part[..count]),
         }
     }
+}
+
+/// What one that knows remote write 2.0 answers: with the number of samples to a request of that version.
+fn answer(head: &[u8], body: &[u8]) -> io::Result<Vec<u8>> {
+    if !String::from_utf8_lossy(head).to_ascii_lowercase().contains(VERSION_2) {
+        return Ok(ANSWER.to_vec());
+    }
+    if snap::raw::decompress_len(body)? > BODY_BYTES_MAX {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let message = snap::raw::Decoder::new().decompress_vec(body)?;
+    let written = Written::decode(message.as_slice()).map_err(io::Error::other)?;
+    let samples: usize = written.timeseries.iter().map(|series| series.samples.len()).sum();
+    let text = format!(
+        "HTTP/1.1 204 No Content\r\nX-Prometheus-Remote-Write-Samples-Written: {samples}\r\n\r\n"
+    );
+    Ok(text.into_bytes())
 }
 
 /// The lengths of the head and of the body of a request; none if its head is not whole.
@@ -84,7 +125,7 @@ mod tests {
 
     #[test]
     fn every_byte_of_a_request_and_its_answer_counts() {
-        let receiver = Receiver::start().unwrap();
+        let receiver = Receiver::start(false).unwrap();
         let mut sender = TcpStream::connect(receiver.address).unwrap();
         let text = b"POST /a HTTP/1.1\r\ncontent-Length: 3\r\n\r\nabc";
         let mut answer = [0; ANSWER.len()];
@@ -101,5 +142,21 @@ mod tests {
             let head = format!("POST /a HTTP/1.1\r\nContent-Length: {length}\r\n\r\n");
             assert_eq!(request(head.as_bytes()).is_ok(), is_taken);
         }
+    }
+
+    #[test]
+    fn one_that_knows_2_0_says_how_many_samples_a_request_has() {
+        let series = |samples| WrittenSeries { samples: vec![(); samples] };
+        let message = Written { timeseries: vec![series(2), series(0), series(3)] };
+        let body = snap::raw::Encoder::new().compress_vec(&message.encode_to_vec()).unwrap();
+        let said = |head: &str, body| {
+            answer(head.as_bytes(), body).map(|text| String::from_utf8(text).unwrap())
+        };
+        let new = "POST / HTTP/1.1\r\nX-Prometheus-Remote-Write-Version: 2.0.0\r\n\r\n";
+        assert!(said(new, &body).unwrap().contains("-Samples-Written: 5\r\n\r\n"));
+        let old = new.replace("2.0.0", "0.1.0");
+        assert_eq!(said(&old, &body).unwrap().as_bytes(), ANSWER);
+        assert!(said(new, b"\xff\xff\xff\xff\x0fabc").is_err());
+        assert!(said(new, &body[..body.len() - 1]).is_err());
     }
 }

@@ -33,7 +33,8 @@ pub(super) fn report(
     report.rows("send", "", &table, rows);
     report.say(
         "\nWhit: `whit record` and `whit send --follow`, both programs, to a receiver that counts; the others\n\
-         are scraped once a second, packed if they can.  Bytes: payload of TCP, both directions.",
+         are scraped once a second, packed if they can.  Bytes: payload of TCP, both directions.\n\
+         Every 5 s: a request has the samples of 5 s, and the engine has them so much later.",
     );
     let note = |(rival, why): &(Rival, String)| {
         format!("{} is not measured: {}", rival.name(), why.trim_end_matches('.'))

@@ -35,6 +35,9 @@ pub(crate) struct SendArguments {
     /// Go on when all is sent: with new samples as they are recorded
     #[arg(long)]
     follow: bool,
+    /// With --follow: look for new samples so often [1s]: of several in one request (5s) each costs less
+    #[arg(long, value_name = "LENGTH", requires = "follow", value_parser = recorder::parse_duration)]
+    every: Option<u64>,
     /// Send these sources, with commas between; without it all but those with a row for each process
     #[arg(long, value_name = "SOURCES", value_delimiter = ',')]
     sources: Vec<String>,
@@ -157,6 +160,7 @@ fn settings(arguments: &SendArguments, to: &[EngineAddress]) -> anyhow::Result<S
     let mut settings = SendSettings {
         input: if are_logs { SendInput::Logs } else { SendInput::of(&arguments.folder) },
         follows: arguments.follow,
+        every: SendSettings::every(arguments.every).context("--every")?,
         creates_tables: arguments.create_tables,
         selection: SourceChoice {
             processes: arguments.processes_by.clone(),
