@@ -65,6 +65,11 @@ impl StepSums {
         Some(StepSums { readings: raws.len() as u32, min, max, last, sum, took_ns: 0 })
     }
 
+    /// The rates of a counter that grew in none of so many readings, which all can be compared.
+    pub(crate) fn at_rest(readings: usize, took_ns: u64) -> Self {
+        StepSums { readings: readings as u32, min: 0.0, max: 0.0, last: 0.0, sum: 0, took_ns }
+    }
+
     /// The rates of a counter, each over the time since the reading before it; `None` if no reading
     /// can be compared with the one before.  `took_ns` is the time of all of them, if all can.
     #[inline]
@@ -250,6 +255,12 @@ mod tests {
             let fast = StepSums::of_growths(before, &raws, times, took_ns);
             let slow = StepSums::of_growths(before, &raws, times, None);
             assert_eq!(format!("{fast:?}"), format!("{slow:?}"), "{before:?} {raws:?}");
+            if let Some((took_ns, &first)) = took_ns.zip(raws.first()) {
+                let raws = vec![first; count];
+                let slow = StepSums::of_growths(Some(first), &raws, times, None);
+                let fast = Some(StepSums::at_rest(count, took_ns));
+                assert_eq!(format!("{fast:?}"), format!("{slow:?}"), "{first}");
+            }
             let levels = raws.iter().map(|raw| FieldValue::Level(raw.cast_signed()));
             let added = levels.map(StepSums::of).reduce(|mut sums, later| {
                 sums.add(&later);

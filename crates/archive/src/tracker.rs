@@ -466,7 +466,11 @@ impl Tracker {
                         let times = taken.times(from_at, end);
                         let is_whole = (from_at, end) == (cut.begin, cut.end);
                         let took_ns = cut.took_ns.filter(|_| is_whole);
-                        StepSums::of_growths(before, raws, times, took_ns)
+                        let is_at_rest = self.column.is_constant() && before.is_some();
+                        match took_ns.filter(|_| is_at_rest && before == raws.first().copied()) {
+                            Some(took_ns) => Some(StepSums::at_rest(raws.len(), took_ns)),
+                            None => StepSums::of_growths(before, raws, times, took_ns),
+                        }
                     }
                 };
                 let Some(sums) = sums else { continue };

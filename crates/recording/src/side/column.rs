@@ -273,6 +273,11 @@ impl<'a> Column<'a> {
         Ok(column)
     }
 
+    /// Whether all of its values are the same.
+    pub(super) fn is_constant(&self) -> bool {
+        matches!(self.form & PREDICTION, NOTHING | CONSTANT)
+    }
+
     /// Calls `each` with how many values are missing and how many follow, in turn, of a column for
     /// `count` readings.
     pub(super) fn runs(
@@ -639,6 +644,8 @@ mod tests {
                 let count = if column.gaps.is_some() { count } else { values.len() };
                 column.values(count, &plain.bits, &mut out).unwrap();
                 prop_assert_eq!(&out, &values);
+                let is_constant = values.iter().all(|value| value == &values[0]);
+                prop_assert_eq!(column.is_constant(), is_constant);
                 let mut stream = ColumnStream::parse(&plain, &mut place).unwrap();
                 let mut streamed = Vec::new();
                 column.runs(values.len() + 3, |missing, length| {
