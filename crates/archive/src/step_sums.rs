@@ -65,28 +65,32 @@ impl StepSums {
         Some(StepSums { readings: raws.len() as u32, min, max, last, sum, took_ns: 0 })
     }
 
+    /// The rates of a counter that grew in none of so many readings, which all can be compared.
+    pub(crate) fn at_rest(readings: usize, took_ns: u64) -> Self {
+        StepSums { readings: readings as u32, min: 0.0, max: 0.0, last: 0.0, sum: 0, took_ns }
+    }
+
     /// The rates of a counter, each over the time since the reading before it; `None` if no reading
     /// can be compared with the one before.  `took_ns` is the time of all of them, if all can.
     #[inline]
     pub(crate) fn of_growths(
         before: Option<u64>,
         raws: &[u64],
-        times: &[Time],
+        times: Times<'_>,
         took_ns: Option<u64>,
     ) -> Option<Self> {
-        let whole = took_ns
-            .zip(before)
-            .and_then(|(took_ns, before)| Self::steady_growths(before, raws, times, took_ns));
+        let whole = took_ns.zip(before).and_then(|(took_ns, before)| {
+            Self::steady_growths(before, raws, times.seconds, took_ns)
+        });
         if whole.is_some() {
             return whole;
         }
         let (mut before, mut sums) = (before, None::<StepSums>);
-        for (&raw, time) in raws.iter().zip(times) {
-            let then = before.replace(raw).filter(|_| time.is_known());
+        for ((&raw, &seconds), &took_ns) in raws.iter().zip(times.seconds).zip(times.took_ns) {
+            let then = before.replace(raw).filter(|_| seconds > 0.0);
             let Some(increase) = then.and_then(|then| sample::increase(then, raw)) else {
                 continue;
             };
-            let (seconds, took_ns) = (time.seconds, time.took_ns);
             let one = StepSums::of(FieldValue::Growth { increase, seconds, took_ns });
             match &mut sums {
                 Some(sums) => sums.add(&one),
@@ -99,21 +103,19 @@ impl StepSums {
     /// The sums of a counter that is not reset in any of the readings, which all can be compared;
     /// `None` if it is, or has very large values.
     #[inline]
-    fn steady_growths(before: u64, raws: &[u64], times: &[Time], took_ns: u64) -> Option<Self> {
-        let (&end, last) = raws.last().zip(times.last())?;
-        let ((&first, nows), (time, times)) = raws.split_first().zip(times.split_first())?;
+    fn steady_growths(before: u64, raws: &[u64], seconds: &[f64], took_ns: u64) -> Option<Self> {
+        let (&end, &last) = raws.last().zip(seconds.last())?;
+        let ((&first, nows), (&time, times)) = raws.split_first().zip(seconds.split_first())?;
         let mut rates = Rates::default();
-        rates.add(0, (before, first), time);
-        let (thens, thens_left) = raws[..nows.len()].as_chunks::<LANES>();
-        let (nows, nows_left) = nows.as_chunks::<LANES>();
-        let (times, times_left) = times.as_chunks::<LANES>();
+        rates.add_one((before, first), time);
+        let (thens, thens_left) = raws[..nows.len()].as_chunks();
+        let (nows, nows_left) = nows.as_chunks();
+        let (times, times_left) = times.as_chunks();
         for ((thens, nows), times) in thens.iter().zip(nows).zip(times) {
-            for lane in 0..LANES {
-                rates.add(lane, (thens[lane], nows[lane]), &times[lane]);
-            }
+            rates.add(thens, nows, times);
         }
-        for ((&then, &now), time) in thens_left.iter().zip(nows_left).zip(times_left) {
-            rates.add(0, (then, now), time);
+        for ((&then, &now), &time) in thens_left.iter().zip(nows_left).zip(times_left) {
+            rates.add_one((then, now), time);
         }
         if !rates.are_exact() || before > i64::MAX.cast_unsigned() {
             return None;
@@ -123,7 +125,7 @@ impl StepSums {
             readings: raws.len() as u32,
             min: rates.smallest.into_iter().fold(f64::INFINITY, smaller),
             max: rates.largest.into_iter().fold(f64::NEG_INFINITY, larger),
-            last: (end - then) as f64 / last.seconds,
+            last: (end - then) as f64 / last,
             sum: i128::from(end - before),
             took_ns,
         })
@@ -169,16 +171,24 @@ impl Rates {
     const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
     const MANTISSAS_FROM: f64 = (1_u64 << Self::MANTISSA_BITS) as f64;
 
-    /// Adds the rate between two readings.
+    /// Adds the rates between two readings in each lane.
     #[inline]
-    fn add(&mut self, lane: usize, (then, now): (u64, u64), time: &Time) {
-        let increase = now.wrapping_sub(then);
-        self.increases[lane] |= increase;
-        self.raws[lane] |= now;
-        let number = f64::from_bits(increase | Self::MANTISSAS_FROM.to_bits());
-        let rate = (number - Self::MANTISSAS_FROM) / time.seconds;
-        self.smallest[lane] = smaller(self.smallest[lane], rate);
-        self.largest[lane] = larger(self.largest[lane], rate);
+    fn add(&mut self, thens: &[u64; LANES], nows: &[u64; LANES], seconds: &[f64; LANES]) {
+        for lane in 0..LANES {
+            let increase = nows[lane].wrapping_sub(thens[lane]);
+            self.increases[lane] |= increase;
+            self.raws[lane] |= nows[lane];
+            let number = f64::from_bits(increase | Self::MANTISSAS_FROM.to_bits());
+            let rate = (number - Self::MANTISSAS_FROM) / seconds[lane];
+            self.smallest[lane] = smaller(self.smallest[lane], rate);
+            self.largest[lane] = larger(self.largest[lane], rate);
+        }
+    }
+
+    /// Adds the rate between two readings, in all lanes.
+    #[inline]
+    fn add_one(&mut self, (then, now): (u64, u64), seconds: f64) {
+        self.add(&[then; LANES], &[now; LANES], &[seconds; LANES]);
     }
 
     /// Whether no increase was too large; a reset is one, unless counters are very large.
@@ -199,21 +209,12 @@ fn larger(one: f64, other: f64) -> f64 {
     if other > one { other } else { one }
 }
 
-/// The time between a reading and the one before.
+/// For each of some readings the time since the one before: in seconds, 0 if the two cannot be
+/// compared, and by the clock of the recording.  Seconds are one after the other, as lanes take them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Time {
-    pub(crate) seconds: f64,
-    /// The time between the two readings by the clock of the recording.
-    pub(crate) took_ns: u64,
-}
-
-impl Time {
-    /// The two cannot be compared.
-    pub(crate) const UNKNOWN: Time = Time { seconds: 0.0, took_ns: 0 };
-
-    pub(crate) fn is_known(&self) -> bool {
-        self.seconds > 0.0
-    }
+pub(crate) struct Times<'a> {
+    pub(crate) seconds: &'a [f64],
+    pub(crate) took_ns: &'a [u64],
 }
 
 #[cfg(test)]
@@ -239,18 +240,27 @@ mod tests {
                     raw
                 })
                 .collect();
-            let times: Vec<Time> = (0..count)
-                .map(|_| match random.below(9) {
-                    0 => Time::UNKNOWN,
-                    _ => Time { seconds: 1.0 + random.below(9) as f64 / 7.0, took_ns: 1 },
+            let known = 1 + random.below(9);
+            let seconds: Vec<f64> = (0..count)
+                .map(|_| match random.below(9 * known) {
+                    0 => 0.0,
+                    more => 1.0 + more as f64 / 7.0,
                 })
                 .collect();
-            let is_whole = times.iter().all(Time::is_known);
-            let took_ns = is_whole.then(|| times.iter().map(|time| time.took_ns).sum());
+            let took_ns = vec![1; count];
+            let times = Times { seconds: &seconds, took_ns: &took_ns };
+            let is_whole = seconds.iter().all(|&seconds| seconds > 0.0);
+            let took_ns = is_whole.then_some(count as u64);
             let before = (random.below(4) > 0).then(|| random.bits() % limit);
-            let fast = StepSums::of_growths(before, &raws, &times, took_ns);
-            let slow = StepSums::of_growths(before, &raws, &times, None);
+            let fast = StepSums::of_growths(before, &raws, times, took_ns);
+            let slow = StepSums::of_growths(before, &raws, times, None);
             assert_eq!(format!("{fast:?}"), format!("{slow:?}"), "{before:?} {raws:?}");
+            if let Some((took_ns, &first)) = took_ns.zip(raws.first()) {
+                let raws = vec![first; count];
+                let slow = StepSums::of_growths(Some(first), &raws, times, None);
+                let fast = Some(StepSums::at_rest(count, took_ns));
+                assert_eq!(format!("{fast:?}"), format!("{slow:?}"), "{first}");
+            }
             let levels = raws.iter().map(|raw| FieldValue::Level(raw.cast_signed()));
             let added = levels.map(StepSums::of).reduce(|mut sums, later| {
                 sums.add(&later);

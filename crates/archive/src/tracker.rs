@@ -10,7 +10,7 @@ use sample::{Interner, Kind, SourceDef, State, Table, increase, seconds_between}
 
 use crate::Error;
 use crate::reading::SourceReading;
-use crate::step_sums::{FieldValue, StepSums, Time};
+use crate::step_sums::{FieldValue, StepSums, Times};
 
 /// How many rows of the reading before may have gone before the search by name is used again.
 const ROWS_AHEAD: usize = 64;
@@ -121,8 +121,9 @@ pub(crate) type Took = Option<(f64, u64)>;
 struct Taken {
     begin: usize,
     end: usize,
-    /// For each of them the time since the one before.
-    times: Vec<Time>,
+    /// For each of them the time since the one before, as [`Times`] has them.
+    seconds: Vec<f64>,
+    took_ns: Vec<u64>,
     cuts: Vec<Cut>,
 }
 
@@ -151,16 +152,22 @@ impl Taken {
                 None => step = 0..0,
             }
         }
-        Taken { begin, end, times: Vec::new(), cuts }
+        Taken { begin, end, seconds: Vec::new(), took_ns: Vec::new(), cuts }
     }
 
-    fn set_times(&mut self, times: Vec<Time>) {
-        self.times = times;
+    fn set_times(&mut self, tooks: impl Iterator<Item = Took>) {
+        (self.seconds, self.took_ns) = tooks.map(Option::unwrap_or_default).unzip();
         for cut in &mut self.cuts {
-            let times = &self.times[cut.begin - self.begin..cut.end - self.begin];
-            let is_whole = times.iter().all(Time::is_known);
-            cut.took_ns = is_whole.then(|| times.iter().map(|time| time.took_ns).sum());
+            let at = cut.begin - self.begin..cut.end - self.begin;
+            let is_whole = self.seconds[at.clone()].iter().all(|&seconds| seconds > 0.0);
+            cut.took_ns = is_whole.then(|| self.took_ns[at].iter().sum());
         }
+    }
+
+    /// The times of some of the readings.
+    fn times(&self, begin: usize, end: usize) -> Times<'_> {
+        let at = begin - self.begin..end - self.begin;
+        Times { seconds: &self.seconds[at.clone()], took_ns: &self.took_ns[at] }
     }
 
     /// The cuts that have some of the readings from `begun` to `ended`.
@@ -389,9 +396,9 @@ impl Tracker {
         let Some(last) = readings[begin..end].last() else { return Ok(true) };
         let mut taken = Taken::new(readings, (begin, end), steps);
         taken.set_times(self.times(from, begin, end));
-        for (reading, time) in readings[begin..end].iter().zip(&taken.times) {
+        for (reading, &took_ns) in readings[begin..end].iter().zip(&taken.took_ns) {
             if reading.is_ok && reading.realtime_ns >= steps.from_ns {
-                self.count(time.took_ns);
+                self.count(took_ns);
             }
         }
         // Instances of the reading before the first one of this segment go on.
@@ -456,10 +463,14 @@ impl Tracker {
                             true => first,
                             false => Some(values[from_at - 1 - run]),
                         };
-                        let times = &taken.times[from_at - taken.begin..end - taken.begin];
+                        let times = taken.times(from_at, end);
                         let is_whole = (from_at, end) == (cut.begin, cut.end);
                         let took_ns = cut.took_ns.filter(|_| is_whole);
-                        StepSums::of_growths(before, raws, times, took_ns)
+                        let is_at_rest = self.column.is_constant() && before.is_some();
+                        match took_ns.filter(|_| is_at_rest && before == raws.first().copied()) {
+                            Some(took_ns) => Some(StepSums::at_rest(raws.len(), took_ns)),
+                            None => StepSums::of_growths(before, raws, times, took_ns),
+                        }
                     }
                 };
                 let Some(sums) = sums else { continue };
@@ -494,15 +505,19 @@ impl Tracker {
     }
 
     /// For each reading of a segment the time since the one before.
-    fn times(&self, from: &FileColumns<'_>, begin: usize, end: usize) -> Vec<Time> {
+    fn times<'a>(
+        &self,
+        from: &'a FileColumns<'_>,
+        begin: usize,
+        end: usize,
+    ) -> impl Iterator<Item = Took> + use<'a> {
         let mut then = self.before.filter(|_| begin == 0 && !from.restart);
-        let time_of = |reading: &SideReading| {
+        let single_clock = from.single_clock;
+        from.columns.readings[begin..end].iter().map(move |reading| {
             let before = then.filter(|_| !reading.restart);
             then = reading.is_ok.then_some(reading.clocks);
-            let took = then.and_then(|now| took(from.single_clock, before, now));
-            took.map_or(Time::UNKNOWN, |(seconds, took_ns)| Time { seconds, took_ns })
-        };
-        from.columns.readings[begin..end].iter().map(time_of).collect()
+            took(single_clock, before, then?)
+        })
     }
 
     /// The number of the instance of the next row, and its row in the reading before if that was

@@ -2,6 +2,7 @@
 
 use varint::Corrupt;
 use zstd::bulk::{Compressor, Decompressor};
+use zstd::zstd_safe::{CParameter, Strategy};
 
 /// How a recording's blocks are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +75,16 @@ impl Packer {
         let mut out = Vec::with_capacity(zstd::zstd_safe::compress_bound(typical_bytes));
         zstd.compress_to_buffer(&vec![0; typical_bytes], &mut out)?;
         Ok(Packer { zstd: Some(zstd) })
+    }
+
+    /// Looks for long matches only, and for the cheapest of them.  Short ones among the tokens of
+    /// columns, which are mostly noise, make files larger and cost a reader a fifth of a column's time.
+    pub(crate) fn with_long_matches(mut self) -> std::io::Result<Self> {
+        if let Some(zstd) = &mut self.zstd {
+            zstd.set_parameter(CParameter::MinMatch(7))?;
+            zstd.set_parameter(CParameter::Strategy(Strategy::ZSTD_btopt))?;
+        }
+        Ok(self)
     }
 
     /// Appends `plain` to `out`, compressed if that is smaller; returns the code of the compression.

@@ -51,6 +51,30 @@ const NUMBERS: [(u8, u64); ZEROS as usize] = {
 /// Four tokens below this one have at most 56 bits together, which are read at once.
 const SHORT: u8 = 32;
 
+/// The bits of four tokens that no one below [`SHORT`] has.
+const NOT_SHORT: u32 = u32::from_le_bytes([!(SHORT - 1); 4]);
+
+/// A number of a token below [`SHORT`]: how many bits follow, and the number if they are 0.
+#[derive(Clone, Copy)]
+struct ShortNumber {
+    bits: u8,
+    mask: u16,
+    base: u16,
+}
+
+/// [`NUMBERS`] of short tokens: a table that stays in the cache of level 1, without a shift for each
+/// mask.
+const SHORT_NUMBERS: [ShortNumber; SHORT as usize] = {
+    let mut short = [ShortNumber { bits: 0, mask: 0, base: 0 }; SHORT as usize];
+    let mut token = 0;
+    while token < SHORT as usize {
+        let (bits, base) = NUMBERS[token];
+        short[token] = ShortNumber { bits, mask: (1 << bits) - 1, base: base as u16 };
+        token += 1;
+    }
+    short
+};
+
 /// What is written of columns: bytes that are compressed, and bits that are not.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plain {
@@ -249,6 +273,11 @@ impl<'a> Column<'a> {
         Ok(column)
     }
 
+    /// Whether all of its values are the same.
+    pub(super) fn is_constant(&self) -> bool {
+        matches!(self.form & PREDICTION, NOTHING | CONSTANT)
+    }
+
     /// Calls `each` with how many values are missing and how many follow, in turn, of a column for
     /// `count` readings.
     pub(super) fn runs(
@@ -325,35 +354,41 @@ impl<'a> Column<'a> {
     ) -> Result<(), Corrupt> {
         let bits = bits.get(self.bits_at..).ok_or(ENDS_EARLY)?;
         let (mut at, mut tokens, mut places) = (0_usize, self.tokens, out);
-        while let Some((&token, rest)) = tokens.split_first()
-            && !places.is_empty()
-        {
-            let four = tokens.split_first_chunk::<4>().zip(places.first_chunk_mut::<4>());
-            let four = four.filter(|((four, _), _)| four.iter().all(|&token| token < SHORT));
-            let taken = if let Some(((four, rest), places)) = four {
+        while !places.is_empty() {
+            while let Some((four, after)) = tokens.split_first_chunk::<4>()
+                && places.len() >= four.len()
+                && u32::from_le_bytes(*four) & NOT_SHORT == 0
+            {
+                let (taken, left) = std::mem::take(&mut places).split_at_mut(four.len());
                 let mut number = number_at(bits, at, 0)?;
-                for (place, &token) in places.iter_mut().zip(four) {
-                    let (count, base) = NUMBERS[usize::from(token % SHORT)];
-                    *place = value(base | number & !(u64::MAX << count));
-                    number >>= count;
-                    at += usize::from(count);
+                for (place, &token) in taken.iter_mut().zip(four) {
+                    let short = &SHORT_NUMBERS[usize::from(token % SHORT)];
+                    *place = value(u64::from(short.base) + (number & u64::from(short.mask)));
+                    number >>= short.bits;
+                    at += usize::from(short.bits);
                 }
-                tokens = rest;
-                four.len()
-            } else if let Some(&(count, base)) = NUMBERS.get(usize::from(token)) {
-                let number = number_at(bits, at, count)?;
-                let place = places.first_mut().ok_or(ENDS_EARLY)?;
-                *place = value(base | number & !(u64::MAX << count));
-                at += usize::from(count);
-                tokens = rest;
-                1
-            } else {
-                let zeros = (usize::from(token - ZEROS) + ZEROS_MIN).min(places.len());
-                places.iter_mut().take(zeros).for_each(|place| *place = value(0));
-                tokens = rest;
-                zeros
+                (tokens, places) = (after, left);
+            }
+            let Some((&token, after)) = tokens.split_first().filter(|_| !places.is_empty()) else {
+                break;
             };
-            places = places.get_mut(taken..).unwrap_or_default();
+            tokens = after;
+            let taken = match NUMBERS.get(usize::from(token)) {
+                Some(&(count, base)) => {
+                    let number = number_at(bits, at, count)?;
+                    at += usize::from(count);
+                    places.iter_mut().take(1).for_each(|place| {
+                        *place = value(base | number & !(u64::MAX << count));
+                    });
+                    1
+                }
+                None => {
+                    let zeros = (usize::from(token - ZEROS) + ZEROS_MIN).min(places.len());
+                    places.iter_mut().take(zeros).for_each(|place| *place = value(0));
+                    zeros
+                }
+            };
+            places = std::mem::take(&mut places).get_mut(taken..).unwrap_or_default();
         }
         if places.is_empty() { Ok(()) } else { Err(Corrupt("a column has not all values")) }
     }
@@ -609,6 +644,8 @@ mod tests {
                 let count = if column.gaps.is_some() { count } else { values.len() };
                 column.values(count, &plain.bits, &mut out).unwrap();
                 prop_assert_eq!(&out, &values);
+                let is_constant = values.iter().all(|value| value == &values[0]);
+                prop_assert_eq!(column.is_constant(), is_constant);
                 let mut stream = ColumnStream::parse(&plain, &mut place).unwrap();
                 let mut streamed = Vec::new();
                 column.runs(values.len() + 3, |missing, length| {

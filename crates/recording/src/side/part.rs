@@ -107,11 +107,11 @@ impl Unpacker {
         let mut plain = Vec::new();
         // What a thread that panicked left is as good as new.
         let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if shared.is_none() {
-            let made = Decompressor::new();
-            *shared = Some(made.map_err(|_| Corrupt("there is no memory to read it"))?);
-        }
-        let Some(decompressor) = shared.as_mut() else { return Ok(plain) };
+        let decompressor = match shared.take() {
+            Some(made) => made,
+            None => Decompressor::new().map_err(|_| Corrupt("there is no memory to read it"))?,
+        };
+        let decompressor = shared.insert(decompressor);
         match compression {
             ZSTD => {
                 let frame = [&ZSTD_MAGIC, packed].concat();

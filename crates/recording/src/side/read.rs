@@ -432,9 +432,16 @@ pub struct SideValues {
     values: Vec<u64>,
     /// The first reading and the number of readings that have a value, for each run.
     runs: Vec<(usize, usize)>,
+    is_constant: bool,
 }
 
 impl SideValues {
+    /// Whether all of them are told to be the same, without a look at each.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        self.is_constant
+    }
+
     /// For each run of readings that have a value: the index of the first of them, and the values.
     pub fn runs(&self) -> impl Iterator<Item = (usize, &[u64])> {
         let mut left = self.values.as_slice();
@@ -583,6 +590,7 @@ impl SideColumns {
         };
         let mut bytes = Bytes::at(&plain.bytes, at);
         let read = Column::parse(&mut bytes, &mut bits_at).and_then(|column| {
+            out.is_constant = column.is_constant();
             place_runs(&column, &instance.runs, &mut out.runs)?;
             out.runs.retain_mut(|(begun, length)| {
                 *length = (*length).min(end.saturating_sub(*begun));

@@ -103,7 +103,9 @@ impl SideWriter {
         let io = |error| Error::io(&path, "write", error);
         let temporary = with_suffix(&path, ".new");
         let Some(out) = locked(&temporary).map_err(io)? else { return Ok(None) };
-        let packer = Packer::new(Compression::Zstd(LEVEL), TYPICAL_BYTES).map_err(io)?;
+        let packer = Packer::new(Compression::Zstd(LEVEL), TYPICAL_BYTES)
+            .and_then(Packer::with_long_matches)
+            .map_err(io)?;
         let mut writer = SideWriter {
             segment: Segment::new(reader.schemas()),
             covered: 0,
