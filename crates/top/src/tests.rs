@@ -765,3 +765,39 @@ fn no_number_of_the_machine_is_cut() {
         }
     }
 }
+
+#[test]
+fn the_help_and_the_last_line_show_whole_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let (recorded, meta) = open_recording(&recording(folder.path()), TimeZone::UTC).unwrap();
+    let feed = SampleFeed::Recorded(Box::new(recorded));
+    let of_recording = App::new(feed, meta, TimeZone::UTC, ListSettings::default());
+    for mut app in [hostile().app, of_recording] {
+        let is_recorded = app.is_recorded();
+        let bottom = |app: &mut App, width| {
+            let text = draw(app, width, 24, PLAIN);
+            text.lines().last().unwrap().split("  ").map(str::to_owned).collect::<Vec<_>>()
+        };
+        let whole = bottom(&mut app, 200);
+        for width in 20..120 {
+            let shown = bottom(&mut app, width);
+            assert!(whole.starts_with(&shown), "{width}: {shown:?}");
+        }
+        for (width, height) in [(44, 12), (60, 24), (80, 24), (120, 60)] {
+            app.prompt = Prompt::Help { first: 0 };
+            let mut seen = draw(&mut app, width, height, PLAIN);
+            for _ in super::keys::HELP {
+                app.event(&Event::Key(KeyCode::Down.into())).unwrap();
+                seen.push_str(&draw(&mut app, width, height, PLAIN));
+            }
+            let words: Vec<&str> = seen.split_whitespace().collect();
+            for (keys, about, only) in super::keys::HELP {
+                let is_here = only.is_none_or(|only| only == is_recorded);
+                for word in keys.split_whitespace().chain(about.split_whitespace()) {
+                    assert!(!is_here || words.contains(&word), "{width}: {word}: {seen}");
+                }
+            }
+            app.prompt = Prompt::None;
+        }
+    }
+}
