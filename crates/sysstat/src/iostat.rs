@@ -220,13 +220,14 @@ impl Devices {
         }
     }
 
-    /// Lists it once: disks before all groups by their names, those of groups as they were typed.
+    /// Lists it once: disks before all groups and before `-p` alone or `-p ALL` by their names, others
+    /// as they were typed.
     fn list(&mut self, listed: Listed) {
         if self.listed.contains(&listed) {
             return;
         }
         let place = match &listed {
-            Listed::Disk(name) if !self.has_groups() => self
+            Listed::Disk(name) if !self.has_groups() && !self.partitions => self
                 .listed
                 .partition_point(|known| matches!(known, Listed::Disk(known) if known < name)),
             _ => self.listed.len(),

@@ -120,7 +120,10 @@ static TABLES: &[Table] = &[
     Table {
         option: "s",
         is_of_children: false,
-        columns: &[column!("StkSize", 8, Whole, |_| None), column!("StkRef", 8, Whole, |_| None)],
+        columns: &[
+            column!("StkSize", 8, WholeKibibytes, |_| None),
+            column!("StkRef", 8, WholeKibibytes, |_| None),
+        ],
         activity: &[],
     },
     Table {
