@@ -68,7 +68,26 @@ const LINKS: &str = "mkdir device\nmount --bind /dev device && mount -t tmpfs no
     ln -s ../../vdb /dev/disk/by-label/data\n";
 
 /// Columns that are other numbers, by their titles, and why: see docs/from-sysstat.md.
-const OTHER: &[&str] = &["pgsteal/s", "%vmeff", "%guest", "iodelay", "fd-nr", "guest-ms"];
+const OTHER: &[&str] = &[
+    "pgsteal/s",
+    "%vmeff",
+    "%guest",
+    "iodelay",
+    "fd-nr",
+    "guest-ms",
+    // Of kernels that count messages over the limit of all.
+    "odstunr/s",
+    "otmex/s",
+    "oparmpb/s",
+    "osrcq/s",
+    "oredir/s",
+    "oech/s",
+    "oechr/s",
+    "otm/s",
+    "otmr/s",
+    "oadrmk/s",
+    "oadrmkr/s",
+];
 
 fn copy_kernel_files(folder: &Path) {
     for file in COPIED {

@@ -148,6 +148,8 @@ const PROGRAMS: &[&[&str]] = &[
 /// What changes from run to run.
 const CHANGES: &[(&str, &str)] = &[
     (r"0x[0-9a-f]{9,16}", "ADDRESS"),
+    // Numbers below 10,000 are padded before a name.
+    (r"(?m)^(\d{1,4}) +<([^.])", "$1<$2"),
     (r"\[[0-9a-f]{16}\]", "[POINTER]"),
     (r"(?m)^(\d+ +)?\d\d:\d\d:\d\d(\.\d+)? ", "${1}TIME "),
     (r"(?m)^(\d+ +)?[12]\d{9}\.\d+ ", "${1}TIME "),

@@ -9,7 +9,7 @@ use logring::LogLevel;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
-use terminal::{Canvas, Theme, choice, window};
+use terminal::{Canvas, Theme, choice, keys_help, window};
 
 use crate::app::App;
 use crate::asked::{Prompt, levels};
@@ -190,21 +190,7 @@ fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         canvas.put(0, y, &said, strong);
         return;
     }
-    let faint = canvas.theme.faint();
-    canvas.put(0, y, &keys(canvas.area.width), faint);
-}
-
-/// The keys that there is room for, the most needed first.
-fn keys(width: u16) -> String {
-    let mut line = KEYS[0].to_owned();
-    for key in &KEYS[1..] {
-        if line.len() + 2 + key.len() > usize::from(width) {
-            break;
-        }
-        line.push_str("  ");
-        line.push_str(key);
-    }
-    line
+    canvas.keys(0, y, &KEYS);
 }
 
 /// Says in the last line of a screen that was drawn that something is read.
@@ -224,9 +210,7 @@ fn windows(app: &App, canvas: &mut Canvas<'_>) {
     match &app.prompt {
         Prompt::None | Prompt::Typed { .. } => {}
         Prompt::Help { first } => {
-            let lines: Vec<String> =
-                HELP.iter().map(|(keys, about)| format!("{keys:<16}{about}")).collect();
-            scrolled(canvas, "whit log view (Up, Down; any key closes)", &lines, *first);
+            keys_help(canvas, "whit log view (Up, Down; any key closes)", HELP, *first);
         }
         Prompt::Details { first } => {
             let Some(row) = app.window.rows.get(app.window.cursor) else { return };

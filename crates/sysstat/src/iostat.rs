@@ -22,7 +22,7 @@ Usage: iostat [options] [interval [count]]
   -y  without the report since boot
   -z  without disks that did nothing
   -p [DEVICE,... | ALL]        disks with their partitions
-  -g NAME DEVICE... | ALL      the sum of these disks, too; -H: only the sum
+  -g NAME DEVICE... | ALL      the sum of these disks, too; -H: only the sum; repeated: more sums
   -N  names of device mapper devices
   -j ID | LABEL | PATH | UUID  names of disks by /dev/disk
   --compact                    every column in one line (the default)
@@ -37,14 +37,31 @@ Usage: iostat [options] [interval [count]]
 /// Which disks are shown.
 #[derive(Default)]
 struct Devices {
-    /// By name, in the order in which a group has them; empty for those that have ever done something.
-    named: Vec<String>,
+    /// Disks and groups of them; without disks those that have ever done something.
+    listed: Vec<Listed>,
     /// Also those that never did anything.
     all: bool,
+    /// Whether the word `ALL` stands among the disks.
+    is_whole_list: bool,
     /// Partitions, too.
     partitions: bool,
     /// Disks whose partitions are shown.
     with_partitions: Vec<String>,
+}
+
+/// What a command line lists.
+#[derive(PartialEq)]
+enum Listed {
+    /// A disk, by its name in the kernel.
+    Disk(String),
+    /// The name of the disks that follow, together.
+    Group(String),
+}
+
+/// Disks that stand together: those of a group, or those before all groups.
+struct Section<'a> {
+    group: Option<String>,
+    rows: Vec<Row<'a>>,
 }
 
 struct Iostat {
@@ -60,7 +77,6 @@ struct Iostat {
     is_compact: bool,
     mapper_names: bool,
     names: Option<PersistentNames>,
-    group: Option<String>,
     only_group: bool,
     /// Whether it is JSON, and how many intervals are written.
     json: Option<usize>,
@@ -83,7 +99,6 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         is_compact: false,
         mapper_names: false,
         names: None,
-        group: None,
         only_group: false,
         json: None,
         devices: Devices::default(),
@@ -125,7 +140,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
             }
             "N" => iostat.mapper_names = true,
             "H" => iostat.only_group = true,
-            "g" => iostat.group = Some(words.value("-g")?),
+            "g" => iostat.devices.list(Listed::Group(words.value("-g")?)),
             "p" => {
                 let is_list = |word: &str| {
                     !word.starts_with(['-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
@@ -172,7 +187,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         (iostat.cpu, iostat.disk) = (true, true);
     }
     iostat.disk |= iostat.devices.is_given() || iostat.extended;
-    if iostat.only_group && iostat.group.is_none() {
+    if iostat.only_group && !iostat.devices.has_groups() {
         return Err(SysstatError::Usage("-H needs -g".to_owned()));
     }
     let omit_first = iostat.omit_first && pace.interval.is_some();
@@ -186,40 +201,88 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
 impl Devices {
     /// Whether the command line says which.
     fn is_given(&self) -> bool {
-        self.all || self.partitions || !self.named.is_empty()
+        self.all || self.partitions || !self.listed.is_empty()
     }
 
-    /// Puts the rows of a group in the order of the command line.
-    fn order(&self, rows: &mut [Row<'_>]) {
-        let place = |row: &Row<'_>| {
-            let (name, parent) = (row.name(), row.text("parent"));
-            let of = |wanted: &String| *wanted == name || *wanted == parent;
-            self.named.iter().position(of)
-        };
-        // A stable sort: partitions stay behind their disk.
-        rows.sort_by_key(place);
+    fn has_groups(&self) -> bool {
+        self.listed.iter().any(|listed| matches!(listed, Listed::Group(_)))
+    }
+
+    fn has_disks(&self) -> bool {
+        self.listed.iter().any(|listed| matches!(listed, Listed::Disk(_)))
     }
 
     fn add(&mut self, word: &str) {
         if word == "ALL" {
-            self.all = true;
+            (self.all, self.is_whole_list) = (true, true);
         } else {
-            self.named.push(device_name(word).to_owned());
+            self.list(Listed::Disk(device_name(word).to_owned()));
         }
     }
 
-    fn shows(&self, row: &Row<'_>) -> bool {
-        let name = row.name();
-        let is_partition = row.text("kind") == "partition";
-        if self.with_partitions.iter().any(|disk| is_partition && row.text("parent") == *disk) {
-            return true;
+    /// Lists it once: disks before all groups and before `-p` alone or `-p ALL` by their names, others
+    /// as they were typed.
+    fn list(&mut self, listed: Listed) {
+        if self.listed.contains(&listed) {
+            return;
         }
-        if !self.named.is_empty() && (self.all || !self.partitions) {
-            return self.named.contains(&name);
+        let place = match &listed {
+            Listed::Disk(name) if !self.has_groups() && !self.partitions => self
+                .listed
+                .partition_point(|known| matches!(known, Listed::Disk(known) if known < name)),
+            _ => self.listed.len(),
+        };
+        self.listed.insert(place, listed);
+    }
+
+    /// Whether a disk is shown that is not listed.
+    fn shows_unlisted(&self, row: &Row<'_>) -> bool {
+        let is_partition = row.text("kind") == "partition";
+        if self.has_disks() {
+            return self.partitions || self.all && !is_partition;
         }
         let has_worked =
             ["reads", "writes", "discards"].iter().any(|field| row.count(field) > Some(0));
         (self.all || has_worked) && (self.partitions || !is_partition)
+    }
+
+    /// Whether it is a disk of the list, or a partition of one whose partitions are shown.
+    fn is_of(&self, row: &Row<'_>, disk: &String) -> bool {
+        row.name() == *disk
+            || (row.text("kind") == "partition"
+                && row.text("parent") == *disk
+                && self.with_partitions.contains(disk))
+    }
+
+    /// The disks that are shown: those listed in the order of the list, then all others, which are of
+    /// the last group.
+    fn sections<'a>(&self, mut rows: Vec<Row<'a>>) -> Vec<Section<'a>> {
+        if self.is_whole_list && !self.has_groups() {
+            let is_listed = |row: &Row<'_>| {
+                let mut listed = self.listed.iter();
+                listed.any(|one| matches!(one, Listed::Disk(disk) if self.is_of(row, disk)))
+            };
+            rows.retain(|row| is_listed(row) || self.partitions || row.text("kind") != "partition");
+            return vec![Section { group: None, rows }];
+        }
+        let mut sections = Vec::new();
+        let mut last = Section { group: None, rows: Vec::new() };
+        // Without disks only the last group has a sum.
+        let begin = if self.has_disks() { 0 } else { self.listed.len().saturating_sub(1) };
+        for listed in &self.listed[begin..] {
+            match listed {
+                Listed::Group(name) => {
+                    let next = Section { group: Some(name.clone()), rows: Vec::new() };
+                    sections.push(std::mem::replace(&mut last, next));
+                }
+                Listed::Disk(disk) => {
+                    last.rows.extend(rows.extract_if(.., |row| self.is_of(row, disk)));
+                }
+            }
+        }
+        last.rows.extend(rows.into_iter().filter(|row| self.shows_unlisted(row)));
+        sections.push(last);
+        sections
     }
 }
 
@@ -243,19 +306,13 @@ impl Iostat {
 
     /// The lines: a name, and the disks that it is made of.
     fn lines<'a>(&self, span: &Span<'a>) -> Vec<(String, Vec<Row<'a>>)> {
-        let mut rows: Vec<Row<'a>> =
-            span.rows("disk").into_iter().filter(|row| self.devices.shows(row)).collect();
-        if self.group.is_some() {
-            self.devices.order(&mut rows);
-        }
-        let named: Vec<(String, Vec<Row<'_>>)> = match (&self.group, self.only_group) {
-            (Some(group), true) => vec![(format!(" {group}"), rows)],
-            (Some(group), false) => {
-                let each = rows.iter().map(|row| (self.name_of(row), vec![*row]));
-                each.chain([(format!(" {group}"), rows.clone())]).collect()
+        let mut named: Vec<(String, Vec<Row<'_>>)> = Vec::new();
+        for Section { group, rows } in self.devices.sections(span.rows("disk")) {
+            if !self.only_group || group.is_none() {
+                named.extend(rows.iter().map(|row| (self.name_of(row), vec![*row])));
             }
-            _ => rows.into_iter().map(|row| (self.name_of(&row), vec![row])).collect(),
-        };
+            named.extend(group.map(|name| (format!(" {name}"), rows)));
+        }
         let is_idle = |rows: &[Row<'_>]| {
             self.omit_idle
                 && rows.iter().all(|row| {
@@ -328,7 +385,8 @@ impl Iostat {
 
     /// The value of a column, of those in kB as MB if that is asked for; `--human` chooses the unit itself.
     fn value(&self, column: &Column, rows: &[Row<'_>]) -> Option<f64> {
-        let value = (column.value)(rows);
+        // A group may have none of its disks.
+        let value = if rows.is_empty() { Some(0.0) } else { (column.value)(rows) };
         if !self.mebibytes
             || (self.style.is_human && self.json.is_none())
             || !column.title.contains("kB")
@@ -373,13 +431,18 @@ impl Report for Iostat {
     fn begin(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
         if let (Some(names), Some(root)) = (&mut self.names, facts.devices) {
             names.read(root);
-            let lists = [&mut self.devices.named, &mut self.devices.with_partitions];
-            lists.into_iter().flatten().for_each(|word| *word = names.of_kernel(word));
+            let listed = self.devices.listed.iter_mut().filter_map(|listed| match listed {
+                Listed::Disk(disk) => Some(disk),
+                Listed::Group(_) => None,
+            });
+            let words = listed.chain(&mut self.devices.with_partitions);
+            words.for_each(|word| *word = names.of_kernel(word));
         }
-        if self.json.is_some() {
-            return json::begin(facts.meta, &[("date", &facts.clock.date(now_ns))], out);
+        let date = facts.clock.date(now_ns);
+        match self.json {
+            Some(_) => json::begin(facts.meta, &[("date", &date)], out),
+            None => out.push_str(&banner(facts.meta, &date)),
         }
-        out.push_str(&banner(facts.meta, &facts.clock.date(now_ns)));
         if self.omit_first {
             out.push('\n');
         }

@@ -174,11 +174,10 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
 }
 
 impl Mpstat {
+    /// Whether there is one table, of no chosen CPUs or nodes, whose heading is not repeated.
     fn is_simple(&self) -> bool {
         self.kinds.len() == 1
             && !self.chosen.cpus.has_each()
-            && self.kinds[0] != Kind::Each
-            && self.kinds[0] != Kind::Soft
             && !(self.kinds[0] == Kind::Node && self.nodes.has_each())
     }
 

@@ -120,7 +120,10 @@ static TABLES: &[Table] = &[
     Table {
         option: "s",
         is_of_children: false,
-        columns: &[column!("StkSize", 8, Whole, |_| None), column!("StkRef", 8, Whole, |_| None)],
+        columns: &[
+            column!("StkSize", 8, WholeKibibytes, |_| None),
+            column!("StkRef", 8, WholeKibibytes, |_| None),
+        ],
         activity: &[],
     },
     Table {
@@ -167,6 +170,10 @@ static TABLES: &[Table] = &[
 
 struct Pidstat {
     tables: Vec<&'static Table>,
+    /// Whether tables of tasks, and of them and their children, are asked for.
+    kinds: [bool; 2],
+    /// Whether one process in these tables has its heading once.
+    has_one_heading: bool,
     pids: Option<Vec<String>>,
     command: Option<regex::Regex>,
     text: Option<String>,
@@ -192,6 +199,8 @@ struct Pidstat {
 pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     let mut pidstat = Pidstat {
         tables: Vec::new(),
+        kinds: [true, false],
+        has_one_heading: false,
         pids: None,
         command: None,
         text: None,
@@ -209,7 +218,6 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         stacks: None,
         is_since_boot: false,
     };
-    let mut kinds = [true, false];
     let (mut pace, mut recording, mut program) = (Pace::default(), Recording::Host, None);
     let (mut words, mut chosen) = (Words::new(words), Vec::new());
     while let Some(word) = words.next()? {
@@ -221,7 +229,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
             Word::Option(option) => option,
         };
         match option.as_str() {
-            "T" => kinds = kinds_of(&words.value("-T")?)?,
+            "T" => pidstat.kinds = kinds_of(&words.value("-T")?)?,
             "recording" => recording = Recording::File(words.value("--recording")?.into()),
             "help" => return Err(SysstatError::Help(USAGE.to_owned())),
             _ if pidstat.take(&option, &mut words)? => {}
@@ -233,6 +241,10 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     if chosen.is_empty() {
         chosen.push("u".to_owned());
     }
+    let kinds = pidstat.kinds;
+    // -T ALL repeats the headings of all but CPU time.
+    pidstat.has_one_heading = chosen.iter().all(|option| *option == chosen[0])
+        && (kinds != [true, true] || chosen[0] == "u");
     let is_wanted = |table: &&Table| {
         kinds[usize::from(table.is_of_children)]
             && chosen.iter().any(|option| option == table.option)
@@ -301,11 +313,11 @@ enum Kind<'a> {
 }
 
 impl Task<'_> {
-    /// Distinguishes it from other tasks of a table.
-    fn key(&self, table: &Table) -> String {
+    /// Distinguishes it from other tasks of the tables that stand together.
+    fn key(&self, tables: &[&Table]) -> String {
         let first = matches!(self.kind, Kind::FirstThread(_));
-        let which = format!("{} {}", table.option, u8::from(table.is_of_children));
-        format!("{which} {} {}", u8::from(first), self.row.name())
+        let which = tables.first().map_or(("", true), |one| (one.option, one.is_of_children));
+        format!("{} {} {} {}", which.0, u8::from(which.1), u8::from(first), self.row.name())
     }
 
     fn others(&self) -> &[Row<'_>] {
@@ -430,7 +442,8 @@ impl Pidstat {
             }
     }
 
-    /// The tables that stand together: with `-h` those of tasks, and those of children.
+    /// The tables that stand together: with `-h` those of tasks, and those of children, if there are
+    /// any or not.
     fn groups(&self) -> Vec<Vec<&'static Table>> {
         if !self.one_line {
             return self.tables.iter().map(|table| vec![*table]).collect();
@@ -439,18 +452,20 @@ impl Pidstat {
             let tables = self.tables.iter().copied();
             tables.filter(|table| table.is_of_children == is_of_children).collect::<Vec<_>>()
         };
-        [of(false), of(true)].into_iter().filter(|tables| !tables.is_empty()).collect()
+        let both = [of(false), of(true)].into_iter().zip(self.kinds);
+        both.filter(|(_, is_wanted)| *is_wanted).map(|(tables, _)| tables).collect()
     }
 
     fn show(&mut self, facts: &Facts<'_>, span: &Span<'_>, times: [&str; 2], out: &mut String) {
         let is_average = times[0] == "Average:";
         let tasks = tasks(span, self.has_threads);
+        let has_heading = self.has_heading(is_average);
         for tables in self.groups() {
-            if self.has_heading(is_average) {
+            if has_heading {
                 self.heading(&tables, times[0], out);
             }
             for task in &tasks {
-                let key = task.key(tables[0]);
+                let key = task.key(&tables);
                 let is_shown = match is_average {
                     true => self.seen.contains(&key),
                     false => self.shows(task, &tables),
@@ -465,10 +480,10 @@ impl Pidstat {
         }
     }
 
-    /// One process in one table has its heading once.
+    /// One process may have its heading once.
     fn has_heading(&self, is_average: bool) -> bool {
         let is_one = self.pids.as_ref().is_some_and(|pids| pids.len() == 1);
-        !(is_one && self.tables.len() == 1 && (is_average || !self.seen.is_empty()))
+        !(is_one && self.has_one_heading && (is_average || !self.seen.is_empty()))
     }
 
     fn line(

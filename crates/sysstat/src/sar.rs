@@ -112,7 +112,7 @@ impl Options {
         match option {
             "u" => {
                 let all = words.value_if(is_all).is_some();
-                self.add(if all { &CPU_ALL } else { &CPU });
+                self.add_cpu_time(if all { &CPU_ALL } else { &CPU });
             }
             "r" if words.value_if(is_all).is_some() => self.add(&MEMORY_WHOLE),
             "q" => {
@@ -140,7 +140,7 @@ impl Options {
             }
             "A" => {
                 self.is_all = true;
-                self.add(&CPU_ALL);
+                self.add_cpu_time(&CPU_ALL);
                 BY_LETTER.iter().chain(QUEUES).chain(NETWORK).for_each(|each| self.add(each));
                 self.activities.retain(|each| each.option != "-r");
                 self.add(&MEMORY_WHOLE);
@@ -209,6 +209,12 @@ impl Options {
         }
     }
 
+    /// Of the short and the whole table of CPU time the last one stays.
+    fn add_cpu_time(&mut self, activity: &'static Activity) {
+        self.activities.retain(|each| !each.is_cpu_time());
+        self.activities.push(activity);
+    }
+
     fn add_letter(&mut self, letter: &str) {
         let found = BY_LETTER.iter().filter(|each| each.option[1..] == *letter);
         found.for_each(|each| self.add(each));
@@ -250,11 +256,9 @@ impl Options {
             ORDER.iter().position(|option| *option == activity.option)
         };
         self.activities.sort_by_key(place);
-        // What ALL adds takes the place of the shorter table.
-        for (longer, shorter) in [("-u ALL", "-u"), ("-r ALL", "-r")] {
-            if self.activities.iter().any(|each| each.option == longer) {
-                self.activities.retain(|each| each.option != shorter);
-            }
+        // The whole table of memory takes the place of the shorter one.
+        if self.activities.iter().any(|each| std::ptr::eq(*each, &MEMORY_WHOLE)) {
+            self.activities.retain(|each| each.option != "-r");
         }
         if self.is_all_cpus && !self.chosen.cpus.has_each() && self.chosen.cpus == Cpus::Sum {
             self.chosen.cpus = Cpus::All;
@@ -352,7 +356,6 @@ impl Sar {
             None => true,
             Some("TTY") => lines == 1,
             Some("CPU") => !self.chosen.cpus.has_each(),
-            Some("INTR") => !self.chosen.each_interrupt,
             Some(_) => false,
         }
     }

@@ -261,10 +261,12 @@ impl Report for Vmstat {
         out: &mut String,
     ) -> Result<(), SysstatError> {
         if let Some(table) = &self.table {
-            let (is_first, timestamp) = (self.lines == 0, self.timestamp);
+            // The table of disks has a heading each time.
+            let is_headed = matches!(table, Table::Disks) && !self.one_header;
+            let is_due = self.lines == 0 || is_headed;
             self.lines += 1;
-            let stamp = timestamp.then_some(facts.clock);
-            return table.show(span, self.unit, (self.wide, stamp, is_first), out);
+            let stamp = self.timestamp.then_some(facts.clock);
+            return table.show(span, self.unit, (self.wide, stamp, is_due), out);
         }
         self.head(facts, span.ended_ns, out);
         let missing = || SysstatError::unread("/proc/stat or /proc/meminfo");

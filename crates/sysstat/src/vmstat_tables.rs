@@ -23,7 +23,7 @@ pub(crate) enum Table {
     Slabs,
 }
 
-/// Whether columns are wide, the clock of times if they are shown, and whether it is the first.
+/// Whether columns are wide, the clock of times if they are shown, and whether a heading is due.
 type Shape<'a> = (bool, Option<&'a Clock>, bool);
 
 impl Table {
@@ -117,10 +117,10 @@ const DISK_FIELDS: [&str; 8] = [
     "write_ms",
 ];
 
-fn disks(span: &Span<'_>, (wide, clock, is_first): Shape<'_>, out: &mut String) {
+fn disks(span: &Span<'_>, (wide, clock, is_due): Shape<'_>, out: &mut String) {
     let columns = ["total", "merged", "sectors", "ms"];
     let widths: [usize; 4] = if wide { [9, 9, 11, 11] } else { [6, 6, 7, 7] };
-    if is_first {
+    if is_due {
         out.push_str(match wide {
             true => {
                 "disk- -------------------reads------------------- \
@@ -186,7 +186,7 @@ fn disk_sums(span: &Span<'_>, out: &mut String) {
 fn partition(
     span: &Span<'_>,
     name: &str,
-    is_first: bool,
+    is_due: bool,
     out: &mut String,
 ) -> Result<(), SysstatError> {
     let rows = span.rows("disk");
@@ -195,7 +195,7 @@ fn partition(
         let name = text::escape::escape(name.as_bytes());
         SysstatError::NotThere(format!("disk/partition {name} not found"))
     })?;
-    if is_first {
+    if is_due {
         let _ = writeln!(
             out,
             "{name:<9}{:>12}{:>18}{:>12}{:>18}",

@@ -82,6 +82,19 @@ impl<'b> Canvas<'b> {
         self.buffer.set_stringn(x, y, text, room, style).0
     }
 
+    /// Puts what keys do, with two blanks between, the most needed first: as many as have room.
+    pub fn keys(&mut self, x: u16, y: u16, keys: &[&str]) {
+        let faint = self.theme.faint();
+        let mut at = x;
+        for key in keys {
+            let width = u16::try_from(key.chars().count()).unwrap_or(u16::MAX);
+            if at.saturating_add(width) > self.area.width {
+                break;
+            }
+            at = self.put(at, y, key, faint).saturating_add(2);
+        }
+    }
+
     /// Puts text into a field of `width` columns, right- or left-aligned.
     pub fn field(&mut self, x: u16, y: u16, text: &str, width: u16, left: bool, style: Style) {
         let room = self.area.width.saturating_sub(x).min(width);

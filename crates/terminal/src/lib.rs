@@ -27,4 +27,4 @@ pub use name::name;
 pub use output::Output;
 pub use pager::{Pager, columns as pager_columns, shows};
 pub use taken::{Screen, TakenTerminal, TerminalEvent, TerminalKind, wake};
-pub use windows::{choice, window};
+pub use windows::{choice, keys_help, window};

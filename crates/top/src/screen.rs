@@ -286,14 +286,32 @@ fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         pane_titles(app, canvas, y);
         return;
     }
-    let keys = if app.detail.is_some() {
-        "?help  Esc back  Tab next page  Up/Down lines  k kill"
+    let keys: &[&str] = if app.detail.is_some() {
+        &["?help", "Esc back", "Tab next page", "Up/Down lines", "k kill"]
     } else if app.is_recorded() {
-        "?help  q end  Left/Right sample  PgUp/PgDn minute  Space play  Enter one  g group"
+        &[
+            "?help",
+            "q end",
+            "Left/Right sample",
+            "PgUp/PgDn minute",
+            "Space play",
+            "Enter one",
+            "g group",
+        ]
     } else if app.is_remote() {
-        "?help  q hosts  / search  f filter  o sort  g group  t tree  e ended"
+        &["?help", "q hosts", "/ search", "f filter", "o sort", "g group", "t tree", "e ended"]
     } else {
-        "?help  q end  Enter one  / search  f filter  o sort  g group  t tree  k kill"
+        &[
+            "?help",
+            "q end",
+            "Enter one",
+            "/ search",
+            "f filter",
+            "o sort",
+            "g group",
+            "t tree",
+            "k kill",
+        ]
     };
-    canvas.put(x, y, keys, canvas.theme.faint());
+    canvas.keys(x, y, keys);
 }

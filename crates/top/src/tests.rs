@@ -765,3 +765,36 @@ fn no_number_of_the_machine_is_cut() {
         }
     }
 }
+
+#[test]
+fn the_help_and_the_last_line_show_whole_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let (recorded, meta) = open_recording(&recording(folder.path()), TimeZone::UTC).unwrap();
+    let feed = SampleFeed::Recorded(Box::new(recorded));
+    for mut app in [hostile().app, App::new(feed, meta, TimeZone::UTC, ListSettings::default())] {
+        let is_recorded = app.is_recorded();
+        let bottom = |app: &mut App, width| -> Vec<String> {
+            let text = draw(app, width, 24, PLAIN);
+            text.lines().last().unwrap().split("  ").map(str::to_owned).collect()
+        };
+        let whole = bottom(&mut app, 200);
+        for width in 20..120 {
+            let shown = bottom(&mut app, width);
+            assert!(whole.starts_with(&shown), "{width}: {shown:?}");
+        }
+        for (width, height) in [(44, 12), (60, 24), (80, 24), (120, 60)] {
+            app.prompt = Prompt::Help { first: 0 };
+            let mut seen = draw(&mut app, width, height, PLAIN);
+            for _ in super::keys::HELP {
+                app.event(&Event::Key(KeyCode::Down.into())).unwrap();
+                seen.push_str(&draw(&mut app, width, height, PLAIN));
+            }
+            let words: Vec<&str> = seen.split_whitespace().collect();
+            let is_here = |only: Option<bool>| only.is_none_or(|only| only == is_recorded);
+            for (keys, about, _) in super::keys::HELP.iter().filter(|line| is_here(line.2)) {
+                let mut all = keys.split_whitespace().chain(about.split_whitespace());
+                assert!(all.all(|word| words.contains(&word)), "{width}: {about}: {seen}");
+            }
+        }
+    }
+}

@@ -172,6 +172,7 @@ fn iostat(random: &mut Random) -> Vec<String> {
         "-xm",
         "-g grp vda loop0",
         "-H -g grp vda loop0",
+        "-g more loop1 loop0",
         "vda",
         "/dev/vda",
         "loop0 vda",

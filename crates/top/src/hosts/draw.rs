@@ -3,7 +3,7 @@
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
-use terminal::{Canvas, Theme, choice, name as put_name, window};
+use terminal::{Canvas, Theme, choice, keys_help, name as put_name};
 
 use super::columns::HostColumn;
 use super::state::{Condition, HostLine, total};
@@ -208,19 +208,15 @@ fn bottom(view: &HostsView, canvas: &mut Canvas<'_>, y: u16) {
         state.push_str(&format!("with '{}'  ", view.filter));
     }
     let x = canvas.put(0, y, &state, strong);
-    let keys = "?help  q end  Up/Down Enter: processes  o sort  < > column  f filter";
-    canvas.put(x, y, keys, canvas.theme.faint());
+    let keys = ["?help", "q end", "Up/Down Enter: processes", "o sort", "< > column", "f filter"];
+    canvas.keys(x, y, &keys);
 }
 
 /// Windows over the list: help, what to sort by.
 fn windows(view: &HostsView, canvas: &mut Canvas<'_>) {
     match &view.prompt {
         HostsPrompt::Help { first } => {
-            let lines: Vec<String> =
-                HELP.iter().map(|(keys, about)| format!("{keys:<20}{about}")).collect();
-            let height = usize::from(canvas.area.height.saturating_sub(4)).max(1);
-            let first = (*first).min(lines.len().saturating_sub(height));
-            window(canvas, "Hosts (Up, Down; any key closes)", &lines[first..], usize::MAX);
+            keys_help(canvas, "Hosts (Up, Down; any key closes)", HELP, *first);
         }
         HostsPrompt::Sort { chosen } => {
             let lines: Vec<String> = HostColumn::ALL

@@ -1,6 +1,6 @@
 //! Windows over the list: help, sort column, signal, and its confirmation.
 
-use terminal::{Canvas, choice, name as put_name, window};
+use terminal::{Canvas, choice, keys_help, name as put_name};
 
 use crate::app::{App, Prompt};
 use crate::columns::Column;
@@ -56,13 +56,9 @@ fn target(what: &str, targets: &[Target], canvas: &mut Canvas<'_>) -> String {
 
 fn help(app: &App, canvas: &mut Canvas<'_>, first: usize) {
     let recorded = app.is_recorded();
-    let lines: Vec<String> = HELP
-        .iter()
-        .filter(|(_, _, only)| only.is_none_or(|only| only == recorded))
-        .map(|(keys, about, _)| format!("{keys:<20}{about}"))
-        .collect();
+    let is_here = |only: &Option<bool>| only.is_none_or(|only| only == recorded);
+    let keys = HELP.iter().filter(|(_, _, only)| is_here(only));
+    let keys: Vec<(&str, &str)> = keys.map(|(keys, about, _)| (*keys, *about)).collect();
     let title = "whit top: watch everything, weigh nothing (Up, Down; any key closes)";
-    let height = usize::from(canvas.area.height.saturating_sub(4)).max(1);
-    let first = first.min(lines.len().saturating_sub(height));
-    window(canvas, title, &lines[first..], usize::MAX);
+    keys_help(canvas, title, &keys, first);
 }
