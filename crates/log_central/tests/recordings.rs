@@ -309,7 +309,7 @@ fn old_recordings_of_other_hosts_go_when_nobody_waits_for_them() {
     sent(&served, (5, "db"), false, 90);
     sent(&served, (6, "db"), true, 80);
     // An engine to which the folder is sent: it has all of all but one.
-    let (file, mut cursor) = CursorFile::open(&taken, "engine").unwrap();
+    let (mut file, mut cursor) = CursorFile::open(&taken, "engine").unwrap();
     let mut engine_has = |ids: &[u64]| {
         for id in ids {
             let known = RecordingCursor { is_done: true, ..RecordingCursor::default() };
