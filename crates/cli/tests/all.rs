@@ -103,13 +103,15 @@ mod watch;
 /// The program that is tested.
 const WHIT: &str = env!("CARGO_BIN_EXE_whit");
 
-/// A command that starts the program without an input, in UTC, and without variables that change what
-/// it does.
+/// A command that starts the program without an input, in UTC, and without variables and files of a
+/// user's that change what it does.
 fn whit() -> Command {
     let mut command = Command::new(WHIT);
     command.stdin(Stdio::null()).env("TZ", "UTC");
     for name in ["NO_COLOR", "PARALLEL", "RRDCACHED_ADDRESS"] {
         command.env_remove(name);
     }
+    // Columns and keys that somebody keeps are not those of the tests.
+    command.env("XDG_CONFIG_HOME", "/nonexistent");
     command
 }

@@ -162,6 +162,41 @@ fn an_engine_that_is_down_delays_no_other_and_is_told() {
 }
 
 #[test]
+fn a_sender_that_follows_looks_as_often_as_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |options: &[&str], words: &str| {
+        let said = send(folder.path(), "http://127.0.0.1:1").args(options).output().unwrap();
+        let text = String::from_utf8_lossy(&said.stderr);
+        assert!(said.status.code() == Some(2) && text.contains(words), "{said:?}");
+    };
+    refused(&["--every", "5s"], "--follow");
+    let range = "--every: a sender looks for what is new each second to each hour";
+    refused(&["--follow", "--every", "0s"], range);
+    refused(&["--follow", "--every", "2h"], range);
+    let Some(prometheus) = Prometheus::receiving() else { return };
+    let to = format!("http://{}", prometheus.address());
+    let has = |sent: u64, waiting: u64| {
+        let all = status(folder.path(), "--json");
+        let is = |one: &Value| one["samples_sent"] == sent && one["samples_waiting"] == waiting;
+        all.first().is_some_and(is)
+    };
+    record(folder.path(), 3);
+    let mut sender = Running::start(send(folder.path(), &to).args(["--follow", "--every", "1h"]));
+    wait_until("what was there is sent", || has(3, 0));
+    record(folder.path(), 2);
+    assert!(has(3, 2), "{:?}", status(folder.path(), "--json"));
+    // It does not sleep through a signal.
+    sender.signal(libc::SIGTERM);
+    sender.ended();
+    let mut sender = Running::start(send(folder.path(), &to).args(["--follow", "--every", "1s"]));
+    wait_until("the rest is sent", || has(5, 0));
+    record(folder.path(), 2);
+    wait_until("what is new is sent", || has(7, 0));
+    sender.signal(libc::SIGTERM);
+    sender.ended();
+}
+
+#[test]
 fn an_empty_store_of_log_records_is_one_if_that_is_said() {
     let folder = tempfile::tempdir().unwrap();
     for (option, said) in [

@@ -158,7 +158,7 @@ fn verbs_without_a_path_show_the_data_of_the_service() {
     let mut service = place.start();
     place.address();
     place.grows();
-    wait_until("a store", || place.file("data/l").exists());
+    wait_until("a store that can be read", || asked("log query --count").0 == Some(0));
     let from = |name: &str| format!("whit: from {}\n", place.file(name).display());
     let (code, shown, said) = asked("play -sc --json");
     assert_eq!((code, said.as_str()), (Some(0), &*from("data/recordings")));

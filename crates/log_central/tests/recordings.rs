@@ -193,6 +193,24 @@ fn what_comes_twice_is_written_once_and_what_is_missing_is_counted() {
 }
 
 #[test]
+fn an_empty_file_of_a_killed_server_is_written_over() {
+    let mut served = Served::new();
+    std::fs::write(served.folder.path().join("taken/web-1.whit"), "").unwrap();
+    let mut client = Client::new(&served, 1);
+    assert_eq!(client.begin(5, "web", "web-1.whit"), Ok(0));
+    // Another one of the same name does not get the file, although it may still be empty.
+    assert_eq!(client.begin(6, "web", "web-1.whit"), Ok(0));
+    assert_eq!(client.samples(5, (0, 4)), Ok(4));
+    assert_eq!(client.samples(6, (0, 2)), Ok(2));
+    served = served.again();
+    let other = "web-1-0000000000000006.whit";
+    assert_eq!(served.names(), [".senders", other, "web-1.whit"]);
+    assert_eq!(served.values("web-1.whit").0, [0, 1, 2, 3]);
+    assert_eq!(served.values(other).0, [0, 1]);
+    served.central.stop();
+}
+
+#[test]
 fn a_host_is_of_its_first_sender_and_names_stay_in_the_folder() {
     let mut served = Served::new();
     let begin = |served: &Served, sender, id, host: &str, name: &str| {

@@ -15,7 +15,7 @@ use crate::series::SourceChoice;
 /// How often a sender that follows looks for what is new.
 const EVERY: Duration = Duration::from_secs(1);
 /// Less would be as good as no pause; after more nobody follows.
-const EVERY_NS: RangeInclusive<u64> = 100_000_000..=3_600_000_000_000;
+const EVERY_NS: RangeInclusive<u64> = 1_000_000_000..=3_600_000_000_000;
 
 /// What it takes to get into engines.
 #[derive(Clone, Debug, Default)]

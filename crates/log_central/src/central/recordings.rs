@@ -214,7 +214,11 @@ impl RecordingFolder {
             stem => format!("{short}-{stem}"),
         };
         let mut path = self.folder.join(format!("{stem}.whit"));
-        if path.exists() {
+        // An empty file is of a server that was killed before it had written the head of this one or of
+        // another: who begins a recording writes over it.
+        let is_taken = path.metadata().is_ok_and(|status| status.len() > 0)
+            || known.paths.iter().any(|(id, (other, _))| *id != file_id && *other == path);
+        if is_taken {
             path = self.folder.join(format!("{stem}-{file_id:016x}.whit"));
         }
         known.paths.insert(file_id, (path.clone(), host.to_owned()));
