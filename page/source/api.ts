@@ -90,6 +90,9 @@ export interface Process {
   rss_bytes: number | null;
   read_bytes_s: number | null;
   write_bytes_s: number | null;
+  /** Only if the network by process was recorded. */
+  received_bytes_s?: number | null;
+  sent_bytes_s?: number | null;
   faults_s: number | null;
   ended: boolean;
   ended_ms: number | null;

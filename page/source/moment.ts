@@ -9,7 +9,7 @@ import { differences } from "./differences";
 import { choice, h, isAbort } from "./dom";
 import { duration, formatted, MISSING } from "./format";
 import { LogsAround } from "./logs";
-import { grouped, sum, tree, type Branch, type Group } from "./processes";
+import { grouped, hasNetwork, sum, tree, type Branch, type Group } from "./processes";
 import { momentTimes, nearestMoment, NotInReport, report } from "./report";
 import { savingLinks } from "./saving";
 import { tableOf, type Column } from "./table";
@@ -21,18 +21,25 @@ const DIFFERENCES = 60;
 const number = <Row>(id: string, label: string, unit: string, value: (row: Row) => Cell): Column<Row> => ({ id, label, unit, value });
 const words = <Row>(id: string, label: string, value: (row: Row) => Cell): Column<Row> => ({ id, label, unit: null, value });
 
-const GROUP_COLUMNS = (by: string): Column<Group>[] => [
+/** What was received and sent, if that was recorded. */
+const network = <Row extends { received_bytes_s?: number | null; sent_bytes_s?: number | null }>(isThere: boolean): Column<Row>[] =>
+  isThere
+    ? [number("received", "Received", "bytes/s", (row) => row.received_bytes_s ?? null), number("sent", "Sent", "bytes/s", (row) => row.sent_bytes_s ?? null)]
+    : [];
+
+const GROUP_COLUMNS = (by: string, isNetworkThere: boolean): Column<Group>[] => [
   words("name", by, (row) => row.name),
   number("cpu", "CPU", "percent", (row) => row.cpu_percent),
   number("rss", "Memory", "bytes", (row) => row.rss_bytes),
   number("read", "Read", "bytes/s", (row) => row.read_bytes_s),
   number("write", "Write", "bytes/s", (row) => row.write_bytes_s),
+  ...network<Group>(isNetworkThere),
   { ...number("processes", "Processes", "count", (row: Group) => row.processes), shown: (row) => String(row.processes) },
   { ...number("ended", "Ended", "count", (row: Group) => row.ended), shown: (row) => String(row.ended) },
 ];
 
 /** The columns of processes: of each its command first, with its place in the tree. */
-function columns<Row>(of: (row: Row) => Process, depth: (row: Row) => number, at_ms: number): Column<Row>[] {
+function columns<Row>(of: (row: Row) => Process, depth: (row: Row) => number, at_ms: number, isNetworkThere: boolean): Column<Row>[] {
   const column = ({ id, label, unit, value, shown }: Column<Process>): Column<Row> => ({
     id,
     label,
@@ -59,6 +66,7 @@ function columns<Row>(of: (row: Row) => Process, depth: (row: Row) => number, at
     column(number("rss", "Memory", "bytes", (one) => one.rss_bytes)),
     column(number("read", "Read", "bytes/s", (one) => one.read_bytes_s)),
     column(number("write", "Write", "bytes/s", (one) => one.write_bytes_s)),
+    ...network<Process>(isNetworkThere).map(column),
     column(words("user", "User", (one) => one.user)),
     column(words("state", "State", (one) => one.state)),
     column({ ...number<Process>("threads", "Threads", "count", (one) => one.threads), shown: (one) => String(one.threads ?? MISSING) }),
@@ -226,14 +234,15 @@ export class MomentView {
     if (shown.tab !== "processes") return h("p", { class: "missing" }, `This moment has no table “${shown.tab}”: choose another one.`);
     const sort = shown.sort || "-cpu";
     const kind = (process: Process) => (process.ended ? "ended" : null);
+    const isNetworkThere = hasNetwork(data.processes);
     if (shown.by === "list") {
-      return tableOf({ caption: "Processes", columns: columns<Process>((one) => one, () => 0, data.at_ms), rows: data.processes, sort, kind, ...common });
+      return tableOf({ caption: "Processes", columns: columns<Process>((one) => one, () => 0, data.at_ms, isNetworkThere), rows: data.processes, sort, kind, ...common });
     }
     if (shown.by === "tree") {
-      return tableOf({ caption: "Processes as a tree", columns: columns<Branch>((one) => one.process, (one) => one.depth, data.at_ms), rows: tree(data.processes), sort, fixed: shown.sort === "", kind: (one) => kind(one.process), ...common });
+      return tableOf({ caption: "Processes as a tree", columns: columns<Branch>((one) => one.process, (one) => one.depth, data.at_ms, isNetworkThere), rows: tree(data.processes), sort, fixed: shown.sort === "", kind: (one) => kind(one.process), ...common });
     }
     const name = { command: "Command", user: "User", cgroup: "Control group" }[shown.by];
-    return tableOf({ caption: `Processes by ${name.toLowerCase()}`, columns: GROUP_COLUMNS(name), rows: grouped(data.processes, shown.by), sort, ...common });
+    return tableOf({ caption: `Processes by ${name.toLowerCase()}`, columns: GROUP_COLUMNS(name, isNetworkThere), rows: grouped(data.processes, shown.by), sort, ...common });
   }
 }
 

@@ -12,7 +12,12 @@ export interface Group {
   rss_bytes: number | null;
   read_bytes_s: number | null;
   write_bytes_s: number | null;
+  received_bytes_s: number | null;
+  sent_bytes_s: number | null;
 }
+
+/** Whether the network by process was recorded. */
+export const hasNetwork = (processes: Process[]) => processes.some((one) => one.received_bytes_s !== undefined);
 
 /** A sum in which a missing value adds nothing; missing if all are. */
 export function sum(values: (number | null)[]): number | null {
@@ -42,6 +47,8 @@ export function grouped(processes: Process[], by: Exclude<Grouping, "list" | "tr
     rss_bytes: sum(members.map((one) => one.rss_bytes)),
     read_bytes_s: sum(members.map((one) => one.read_bytes_s)),
     write_bytes_s: sum(members.map((one) => one.write_bytes_s)),
+    received_bytes_s: sum(members.map((one) => one.received_bytes_s ?? null)),
+    sent_bytes_s: sum(members.map((one) => one.sent_bytes_s ?? null)),
   }));
 }
 

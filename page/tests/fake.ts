@@ -217,6 +217,8 @@ export interface Fake {
   restore: () => Promise<void>;
   /** Whether a part of the service fails. */
   isFailing: boolean;
+  /** Whether the network by process was recorded. */
+  hasNetwork: boolean;
   /** The sections that it says it has. */
   sections: string[];
   /** What is recorded of the first host, and whether charts show it. */
@@ -271,7 +273,9 @@ export async function fake(shown?: string): Promise<Fake> {
       case "moment": {
         const at = Math.ceil(Number(query.get("at")) / 1000) * 1000;
         const tables = [{ name: "disk", title: "Disks", columns: [{ id: "name", label: "Disk", unit: null }, { id: "read", label: "Read", unit: "bytes/s" }], rows: [["sda", 1.2e6], [HOSTILE, null]] }];
-        return json(response, { at_ms: at, before_ms: at - 1000, processes: processes(), tables });
+        const network = (one: Process) => ({ ...one, received_bytes_s: one.ended ? one.pid : null, sent_bytes_s: one.ended ? 10 * one.pid : null });
+        const all = fakeServer.hasNetwork ? processes().map(network) : processes();
+        return json(response, { at_ms: at, before_ms: at - 1000, processes: all, tables });
       }
       case "heaviest":
         return json(response, { what: query.get("what"), unit: query.get("what") === "cpu" ? "seconds" : "bytes", by: query.get("by"), total: 1000, rows: [{ name: "burst", what: "cpu", value: 600, share: 0.6, processes: 400, ended: 400 }, { name: HOSTILE, value: 90, share: 0.09, processes: 1, ended: 0 }] });
@@ -360,6 +364,7 @@ export async function fake(shown?: string): Promise<Fake> {
     address: "",
     failing: null,
     isFailing: false,
+    hasNetwork: false,
     sections: [],
     sources: host.sources,
     hasCharts: true,

@@ -6,7 +6,7 @@ import type { ChartData, Process, Series } from "../source/api";
 import { addressOf, pause_ms } from "../source/api";
 import { added, baseOf } from "../source/compare";
 import { csvField, duration, formatted, MISSING, ratio } from "../source/format";
-import { grouped, sum, tree } from "../source/processes";
+import { grouped, hasNetwork, sum, tree } from "../source/processes";
 import { append, drawn, highest, lonely, piled, reached, thinned, type Counts } from "../source/series";
 import { escaped, levels, svgOf } from "../source/svg";
 import { csvOf, filtered, sorted, type Column } from "../source/table";
@@ -162,8 +162,10 @@ test("the tree has every process once, also those in a circle or without a paren
 });
 
 test("groups add up what is known", () => {
-  const all = [process(1, 0, 2, { user: "a" }), process(2, 0, null, { user: "a", ended: true }), process(3, 0, null)];
-  expect(grouped(all, "user")).toMatchObject([{ name: "a", processes: 2, ended: 1, cpu_percent: 2 }, { name: "unknown", processes: 1, cpu_percent: null }]);
+  const all = [process(1, 0, 2, { user: "a", sent_bytes_s: 5 }), process(2, 0, null, { user: "a", ended: true, sent_bytes_s: 2 }), process(3, 0, null, { sent_bytes_s: null })];
+  expect(grouped(all, "user")).toMatchObject([{ name: "a", processes: 2, ended: 1, cpu_percent: 2, sent_bytes_s: 7 }, { name: "unknown", processes: 1, cpu_percent: null, sent_bytes_s: null }]);
+  expect([hasNetwork(all), hasNetwork([process(1, 0, 2)])]).toEqual([false, false]);
+  expect(hasNetwork([process(1, 0, 2), process(2, 0, 2, { received_bytes_s: null })])).toBe(true);
   expect(sum([])).toBeNull();
 });
 

@@ -98,6 +98,23 @@ test("processes sort, group and filter, and the address keeps that", async ({ op
   await expect(rows).toHaveCount(340);
 });
 
+test("the network by process is shown where it was recorded", async ({ server, open }) => {
+  let page = await open(`?at=${SPIKE_MS}&filter=burst+1039`);
+  const rows = page.locator(".moment tbody tr");
+  const heads = page.locator(".moment thead").getByRole("button", { name: /Received|Sent/ });
+  await expect(rows).toHaveCount(1);
+  await expect(heads).toHaveCount(0);
+  server.hasNetwork = true;
+  page = await open(`?at=${SPIKE_MS}&sort=-received`);
+  await expect(heads).toHaveCount(2);
+  await expect(rows.first()).toContainText("1.04 kB/s");
+  await expect(rows.first()).toContainText("10.4 kB/s");
+  await page.getByLabel("as", { exact: true }).selectOption("command");
+  // 40 processes from 1000 to 1039.
+  await page.getByRole("button", { name: "Sent", exact: true }).click();
+  await expect(rows.first()).toContainText("408 kB/s");
+});
+
 test("24 steps from a year to single samples, and back by the browser", async ({ open }) => {
   const page = await open(`?from=${NOW_MS - 3e10}&thru=${NOW_MS}&at=${SPIKE_MS}`);
   const lengths = [periodOf(page).length];

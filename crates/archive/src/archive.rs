@@ -111,6 +111,11 @@ impl Recordings {
         self.of_host(host).map(|(_, file)| file.span()).collect()
     }
 
+    /// All recordings, by host and time.
+    pub fn recorded_spans(&self) -> impl Iterator<Item = RecordedSpan> {
+        self.files.iter().map(ArchivedFile::span)
+    }
+
     /// The sources of a machine, each as the latest recording that has it defines it; then those of
     /// which there are databases alone.
     #[must_use]

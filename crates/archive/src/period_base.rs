@@ -79,4 +79,8 @@ impl Visit for PeriodBase<'_> {
     fn is_done(&self) -> bool {
         self.is_done
     }
+
+    fn needs_base(&self) -> bool {
+        true
+    }
 }

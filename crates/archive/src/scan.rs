@@ -43,6 +43,9 @@ pub(crate) trait Visit {
 
     /// Whether it needs no more readings.  Without a default: who passes readings on must pass this on.
     fn is_done(&self) -> bool;
+
+    /// Whether it needs the reading before the period: a block more may have to be decoded for it.
+    fn needs_base(&self) -> bool;
 }
 
 /// One by one.
@@ -63,6 +66,10 @@ impl Visit for EachReading<'_> {
 
     fn is_done(&self) -> bool {
         false
+    }
+
+    fn needs_base(&self) -> bool {
+        true
     }
 }
 
@@ -89,6 +96,10 @@ impl Visit for Looking<'_> {
 
     fn is_done(&self) -> bool {
         self.visit.is_done()
+    }
+
+    fn needs_base(&self) -> bool {
+        self.visit.needs_base()
     }
 }
 
@@ -118,6 +129,10 @@ impl Visit for StepByStep<'_> {
 
     fn is_done(&self) -> bool {
         false
+    }
+
+    fn needs_base(&self) -> bool {
+        true
     }
 }
 
@@ -160,13 +175,16 @@ impl Recordings {
             return Err(Error::OfDevice(select.host.to_owned()));
         }
         let first_ns = files.iter().map(|(_, file)| file.file.started_ns).min().unwrap_or(0);
-        let mut reach_ns = files.iter().map(|(_, file)| interval_ns(file, &def)).max().unwrap_or(0);
+        let needs_base = visit.needs_base();
+        let reach = files.iter().filter(|_| needs_base).map(|(_, file)| interval_ns(file, &def));
+        let mut reach_ns = reach.max().unwrap_or(0);
         loop {
             let base_ns = select.from_ns.saturating_sub(reach_ns);
             let base_ns = if base_ns <= first_ns { i64::MIN } else { base_ns };
             let held = &*self.held;
+            let (last, end) = (None, None);
             let mut scan =
-                Scan { select, visit, held, base_ns, last: None, end: None, restart: true };
+                Scan { select, visit, held, needs_base, base_ns, last, end, restart: true };
             if scan.files(&files)? == Base::Found {
                 // Of a period without readings.
                 scan.give_last()?;
@@ -189,6 +207,7 @@ struct Scan<'a, 'b> {
     select: &'a Select<'b>,
     visit: &'a mut dyn Visit,
     held: &'a HeldColumns,
+    needs_base: bool,
     /// Samples before this time are not read.
     base_ns: i64,
     /// The reading before the period, kept until the period begins.
@@ -394,7 +413,7 @@ impl Scan<'_, '_> {
         let is_late = columns.readings.first().is_some_and(|reading| {
             reading.realtime_ns >= self.select.from_ns
                 && self.last.is_none()
-                && self.base_ns != i64::MIN
+                && self.may_lack_base()
         });
         if is_late {
             return Ok(Base::TooLate);
@@ -447,7 +466,7 @@ impl Scan<'_, '_> {
                 self.keep(open, snapshot.realtime_ns, sample);
                 continue;
             }
-            if !self.give_last()? && self.base_ns != i64::MIN {
+            if !self.give_last()? && self.may_lack_base() {
                 return Ok(Base::TooLate);
             }
             self.base_ns = i64::MIN;
@@ -464,6 +483,11 @@ impl Scan<'_, '_> {
             }
         }
         Ok(Base::Found)
+    }
+
+    /// Whether the first reading of the period has one before it that was not read.
+    fn may_lack_base(&self) -> bool {
+        self.needs_base && self.base_ns != i64::MIN
     }
 
     /// Keeps a reading before the period, and gives its memory to the next one.

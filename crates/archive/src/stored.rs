@@ -107,7 +107,7 @@ pub trait VisitStored {
 }
 
 impl Recordings {
-    /// Gives the rows of a source in a period to `visit`, and those of the reading before it.
+    /// Gives the rows of a source in a period to `visit`; those of a reading before it may come, too.
     ///
     /// # Errors
     /// An unknown host or source, a recording that cannot be read, more instances than a scan keeps,
@@ -388,6 +388,10 @@ impl Visit for StoredRows<'_> {
     }
 
     fn is_done(&self) -> bool {
+        false
+    }
+
+    fn needs_base(&self) -> bool {
         false
     }
 }

@@ -336,9 +336,18 @@ pub fn known(
     source: &str,
     field: &str,
 ) -> Option<(&'static KnownSource, &'static str, &'static str)> {
-    let known = KNOWN.iter().chain(OF_KERNEL).find(|known| known.source == source)?;
+    let known = known_source(source)?;
     let (_, name, value) = known.all().find(|(own, _, _)| *own == field)?;
     Some((known, name, value))
+}
+
+/// Whether a field of a source has that name of node_exporter.
+pub(crate) fn is_known_metric(source: &str, metric: &str) -> bool {
+    known_source(source).is_some_and(|known| known.all().any(|(_, name, _)| name == metric))
+}
+
+fn known_source(source: &str) -> Option<&'static KnownSource> {
+    KNOWN.iter().chain(OF_KERNEL).find(|known| known.source == source)
 }
 
 /// The metric of node_exporter that a field is, for pages.

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use promql::{Labels, Matcher, NAME};
+use promql::{Labels, MatchOp, Matcher, NAME};
 use sample::{Kind, Meta, SourceDef};
 use view::{FieldMetric, instance_parts, own_label};
 
-use crate::names::{MACHINE, MetricValue, known};
+use crate::names::{MACHINE, MetricValue, is_known_metric, known};
 
 /// The label `job` of all series.
 pub const JOB: &str = "whit";
@@ -44,10 +44,13 @@ pub struct MetricPlan {
 
 impl SourcePlan {
     /// What is asked, by the names of metrics alone.  Two fields of one name would be one series with
-    /// two values: `names` has those of the sources before.
+    /// two values: `names` has those of the sources before that are asked for.
     pub fn new(def: &Arc<SourceDef>, matchers: &[Matcher], names: &mut NamesOfHost) -> Self {
         let mut plan =
             SourcePlan { def: def.clone(), metrics: vec![], fields: vec![], texts: vec![] };
+        if !may_be_asked(def, matchers) {
+            return plan;
+        }
         let mut info = None;
         for field in def.fields.iter() {
             let metric = FieldMetric::of(def, field);
@@ -59,7 +62,7 @@ impl SourcePlan {
             let label = found.filter(|(_, _, value)| !value.is_empty());
             let label = label.map(|(known, _, value)| (known.label, value));
             let name = found.map_or(metric.name, |(_, name, _)| name.to_owned());
-            if names.insert((name.clone(), label)) && is_asked(matchers, NAME, &name) {
+            if is_asked(matchers, NAME, &name) && names.insert((name.clone(), label)) {
                 let texts = found.map_or(&[][..], |(known, ..)| known.texts);
                 let texts =
                     texts.iter().map(|(text, label)| (plan.text(text), (*label).to_owned()));
@@ -184,6 +187,15 @@ impl MetricPlan {
     }
 }
 
+/// Whether a source may have a metric of the name that is asked for.  Most selectors ask for one, and to
+/// make the names of all fields of all sources would cost more than to read the answer.
+fn may_be_asked(def: &SourceDef, matchers: &[Matcher]) -> bool {
+    let is_name = |one: &&Matcher| one.name == NAME && one.op == MatchOp::Equal;
+    matchers.iter().filter(is_name).all(|one| {
+        FieldMetric::may_be_of(def, &one.value) || is_known_metric(&def.name, &one.value)
+    })
+}
+
 /// Whether the matchers of a label take a value.
 pub fn is_asked(matchers: &[Matcher], label: &str, value: &str) -> bool {
     let mut of_label = matchers.iter().filter(|matcher| matcher.name == label);
@@ -193,4 +205,30 @@ pub fn is_asked(matchers: &[Matcher], label: &str, value: &str) -> bool {
 /// Whether any series of a host may match.
 pub fn is_host_asked(matchers: &[Matcher], host: &str) -> bool {
     is_asked(matchers, "instance", host) && is_asked(matchers, "job", JOB)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_metric_that_is_asked_for_by_its_name_is_found() {
+        let mut count = 0;
+        for def in &source::definitions() {
+            let plan = |matchers: &[Matcher]| -> Vec<String> {
+                let plan = SourcePlan::new(def, matchers, &mut NamesOfHost::new());
+                plan.metrics.into_iter().map(|metric| metric.name).collect()
+            };
+            let all = plan(&[]);
+            for name in &all {
+                let found = plan(&[Matcher::new(MatchOp::Equal, NAME, name)]);
+                let same: Vec<&String> = all.iter().filter(|one| *one == name).collect();
+                assert!(found.iter().eq(same), "{name}: {found:?}");
+                count += found.len();
+            }
+            let other = format!("whit_{}x_total", def.name);
+            assert!(plan(&[Matcher::new(MatchOp::Equal, NAME, &other)]).is_empty());
+        }
+        assert!(count > 500, "{count}");
+    }
 }

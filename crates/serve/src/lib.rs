@@ -23,6 +23,7 @@ static ALLOCATOR: testkit::CountingAllocator = testkit::CountingAllocator;
 mod beneath;
 mod clock;
 mod evaluation;
+mod held_selectors;
 mod interface;
 mod live;
 mod metrics;

@@ -1,9 +1,9 @@
 //! Folders of recordings as a storage of series.
 //!
-//! For each question the wanted fields of its period are read, and nothing is kept; columns of side
-//! files where there are some.  A field is a metric of node_exporter (`names.rs`), or
-//! `whit_SOURCE_FIELD_UNIT` as in OpenMetrics; counters are counters and not rates.  A row that is no
-//! longer there ends with a stale mark.
+//! For each question the wanted fields of its period are read, columns of side files where there are
+//! some, and nothing is kept unless that is wanted (`held_selectors.rs`).  A field is a metric of
+//! node_exporter (`names.rs`), or `whit_SOURCE_FIELD_UNIT` as in OpenMetrics; counters are counters
+//! and not rates.  A row that is no longer there ends with a stale mark.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use archive::{
-    Recordings, Select, StoredColumn, StoredRow, StoredValue, VisitStored, target_source,
+    RecordedSpan, Recordings, Select, StoredColumn, StoredRow, StoredValue, VisitStored,
+    target_source,
 };
 use metric_names::{MACHINE, MetricValue, NamesOfHost, SourcePlan, is_host_asked, known};
 use promql::{
@@ -23,6 +24,7 @@ use sample::{Kind, SourceDef};
 use view::{BaseUnits, FieldMetric};
 
 use crate::clock::{Deadline, now};
+use crate::held_selectors::{Asked, BeginMs, FoundSource, HeldSelectors};
 
 /// A recorder may add recordings at any time; they are looked for so often at most.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -34,6 +36,7 @@ const TICK_MAX_NS: i64 = 10_000_000_000;
 /// Recordings of several machines.
 pub struct RecordingStorage {
     latest: Mutex<Latest>,
+    held: Option<HeldSelectors>,
 }
 
 /// The recordings as they were found last.
@@ -53,7 +56,14 @@ impl RecordingStorage {
         let recordings = Arc::new(Recordings::open(paths, &now())?);
         let left_out = recordings.complaints().into_iter().map(str::to_owned).collect();
         let latest = Mutex::new(Latest { recordings, until: Deadline::after(LOOK_EVERY) });
-        Ok((RecordingStorage { latest }, left_out))
+        Ok((RecordingStorage { latest, held: None }, left_out))
+    }
+
+    /// From now on holds what selectors found, for one who asks the same again and again as time goes on:
+    /// only what is new is read then.
+    #[must_use]
+    pub fn holding(self) -> Self {
+        RecordingStorage { held: Some(HeldSelectors::default()), ..self }
     }
 
     /// The recordings as they are now.
@@ -69,29 +79,21 @@ impl RecordingStorage {
         Ok(latest.recordings.clone())
     }
 
-    /// The series that match in a period; without their samples if only labels are wanted.
+    /// The series that match, of each source of each host; `begin_ms` says from when on.
     fn read(
-        &self,
-        matchers: &[Matcher],
-        (from_ms, to_ms): (i64, i64),
-        with_samples: bool,
-        budget: &QueryBudget<'_>,
-    ) -> Result<Vec<Series>, QueryError> {
-        let recordings = self.recordings().map_err(|error| unreadable(&error))?;
-        let mut found = Found {
-            matchers,
-            from_ms,
-            to_ms,
-            with_samples,
-            budget,
-            series: Vec::new(),
-            places: HashMap::new(),
-        };
+        recordings: &Recordings,
+        asked: &Asked<'_>,
+        begin_ms: BeginMs<'_>,
+    ) -> Result<Vec<FoundSource>, QueryError> {
+        let mut found = Vec::new();
+        let matchers = asked.matchers;
         for host in recordings.hosts().into_iter().filter(|host| is_host_asked(matchers, host)) {
             let mut names = NamesOfHost::new();
             let mut has_machine = false;
+            let grow = |span: &&RecordedSpan| span.thru_ns.is_none();
+            let is_appended = recordings.spans(host).iter().filter(grow).count() <= 1;
             for def in recordings.sources(host) {
-                budget.look()?;
+                asked.budget.look()?;
                 // What pollers recorded is shown as of the devices.
                 if def.device().is_some() {
                     continue;
@@ -101,21 +103,21 @@ impl RecordingStorage {
                     plan.add_machine(matchers);
                     has_machine = true;
                 }
-                if !plan.metrics.is_empty() {
-                    found.read(&recordings, host, &plan)?;
+                if plan.metrics.is_empty() {
+                    continue;
                 }
+                let asked = Asked { from_ms: begin_ms(host, &def.name), ..*asked };
+                let mut of_source = Found { asked, series: Vec::new(), places: HashMap::new() };
+                of_source.read(recordings, host, &plan)?;
+                found.push(FoundSource {
+                    host: host.to_owned(),
+                    source: def.name.to_string(),
+                    is_appended,
+                    series: of_source.ordered(),
+                });
             }
         }
-        let mut series = found.series;
-        series.retain(|one| !one.samples.is_empty());
-        for one in &mut series {
-            // The clock may have been set back.
-            if !one.samples.is_sorted_by(|before, after| before.time_ms < after.time_ms) {
-                one.samples.sort_by_key(|sample| sample.time_ms);
-                one.samples.dedup_by_key(|sample| sample.time_ms);
-            }
-        }
-        Ok(series)
+        Ok(found)
     }
 }
 
@@ -127,7 +129,13 @@ impl SeriesStorage for RecordingStorage {
         to_ms: i64,
         budget: &QueryBudget<'_>,
     ) -> Result<Vec<Series>, QueryError> {
-        self.read(matchers, (from_ms, to_ms), true, budget)
+        let recordings = self.recordings().map_err(|error| unreadable(&error))?;
+        let asked = Asked { matchers, from_ms, to_ms, with_samples: true, budget };
+        let read = |begin_ms: BeginMs<'_>| Self::read(&recordings, &asked, begin_ms);
+        match &self.held {
+            Some(held) => held.select(&asked, recordings.recorded_spans().collect(), &read),
+            None => Ok(read(&|_, _| from_ms)?.into_iter().flat_map(|one| one.series).collect()),
+        }
     }
 
     fn series(
@@ -137,8 +145,11 @@ impl SeriesStorage for RecordingStorage {
         to_ms: i64,
         budget: &QueryBudget<'_>,
     ) -> Result<Vec<Arc<Labels>>, QueryError> {
-        let series = self.read(matchers, (from_ms, to_ms), false, budget)?;
-        Ok(series.into_iter().map(|series| series.labels).collect())
+        let recordings = self.recordings().map_err(|error| unreadable(&error))?;
+        let asked = Asked { matchers, from_ms, to_ms, with_samples: false, budget };
+        let found = Self::read(&recordings, &asked, &|_, _| from_ms)?;
+        let series = found.into_iter().flat_map(|one| one.series);
+        Ok(series.map(|series| series.labels).collect())
     }
 
     fn metadata(&self) -> Vec<Metadata> {
@@ -170,18 +181,28 @@ fn unreadable(error: &archive::Error) -> QueryError {
     QueryError::Execution(format!("the recordings cannot be read: {error}"))
 }
 
-/// The series that were found so far.
+/// The series of a source that were found so far.
 struct Found<'a> {
-    matchers: &'a [Matcher],
-    from_ms: i64,
-    to_ms: i64,
-    with_samples: bool,
-    budget: &'a QueryBudget<'a>,
+    asked: Asked<'a>,
     series: Vec<Series>,
     places: HashMap<Arc<Labels>, usize>,
 }
 
 impl Found<'_> {
+    /// The series that have samples, each in the order of their times.
+    fn ordered(self) -> Vec<Series> {
+        let mut series = self.series;
+        series.retain(|one| !one.samples.is_empty());
+        for one in &mut series {
+            // The clock may have been set back.
+            if !one.samples.is_sorted_by(|before, after| before.time_ms < after.time_ms) {
+                one.samples.sort_by_key(|sample| sample.time_ms);
+                one.samples.dedup_by_key(|sample| sample.time_ms);
+            }
+        }
+        series
+    }
+
     /// Adds what the recordings have of a source.
     fn read(
         &mut self,
@@ -190,13 +211,13 @@ impl Found<'_> {
         plan: &SourcePlan,
     ) -> Result<(), QueryError> {
         let fields: Vec<&str> = plan.fields.iter().map(String::as_str).collect();
-        let begin_ns = self.from_ms.saturating_mul(1_000_000);
+        let begin_ns = self.asked.from_ms.saturating_mul(1_000_000);
         let select = Select {
             host,
             source: &plan.def.name,
             fields: &fields,
             from_ns: begin_ns.saturating_sub(TICK_MAX_NS),
-            thru_ns: self.to_ms.saturating_add(1).saturating_mul(1_000_000),
+            thru_ns: self.asked.to_ms.saturating_add(1).saturating_mul(1_000_000),
         };
         let mut series = SourceSeries {
             found: self,
@@ -216,10 +237,10 @@ impl Found<'_> {
 
     fn push(&mut self, series: usize, time_ms: i64, value: f64) -> Result<(), QueryError> {
         // For a list of labels one sample tells that there is any.
-        if !self.with_samples && !self.series[series].samples.is_empty() {
+        if !self.asked.with_samples && !self.series[series].samples.is_empty() {
             return Ok(());
         }
-        self.budget.take_samples(1)?;
+        self.asked.budget.take_samples(1)?;
         self.series[series].samples.push(SeriesPoint { time_ms, value });
         Ok(())
     }
@@ -255,12 +276,12 @@ impl Found<'_> {
             let within = times.within(begun..next);
             let before = times.in_period.start.saturating_sub(begun);
             let values = values.get(before..).unwrap_or_default();
-            let most = match self.with_samples {
+            let most = match self.asked.with_samples {
                 true => within.len(),
                 // For a list of labels one sample tells that there is any.
                 false => within.len().min(usize::from(self.series[one.place].samples.is_empty())),
             };
-            self.budget.take_samples(most)?;
+            self.asked.budget.take_samples(most)?;
             let points = within[..most].iter().zip(values);
             let point = |(&time_ms, &raw)| SeriesPoint { time_ms, value: units.raw(kind, raw) };
             self.series[one.place].samples.extend(points.map(point));
@@ -279,13 +300,13 @@ impl Found<'_> {
 
     /// The place of a series, if it matches.
     fn place(&mut self, labels: Labels) -> Result<Option<usize>, QueryError> {
-        if !self.matchers.iter().all(|matcher| matcher.is_match(labels.get(&matcher.name))) {
+        if !self.asked.matchers.iter().all(|matcher| matcher.is_match(labels.get(&matcher.name))) {
             return Ok(None);
         }
         if let Some(&place) = self.places.get(&labels) {
             return Ok(Some(place));
         }
-        self.budget.take_series()?;
+        self.asked.budget.take_series()?;
         let labels = Arc::new(labels);
         self.places.insert(labels.clone(), self.series.len());
         self.series.push(Series { labels, samples: Vec::new() });
@@ -347,7 +368,7 @@ struct RowSeries {
 
 impl VisitStored for SourceSeries<'_, '_> {
     fn wants(&mut self, name: &[u8]) -> bool {
-        self.plan.may_match(self.found.matchers, self.host, name)
+        self.plan.may_match(self.found.asked.matchers, self.host, name)
     }
 
     fn row(&mut self, row: &StoredRow<'_>) -> Result<(), archive::Error> {
@@ -364,8 +385,8 @@ impl VisitStored for SourceSeries<'_, '_> {
         let times_ms = &mut self.times.times_ms;
         times_ms.clear();
         times_ms.extend(times_ns.iter().map(|time_ns| time_ns.div_euclid(1_000_000)));
-        let begin = times_ms.partition_point(|&time_ms| time_ms < self.found.from_ms);
-        let end = times_ms.partition_point(|&time_ms| time_ms <= self.found.to_ms);
+        let begin = times_ms.partition_point(|&time_ms| time_ms < self.found.asked.from_ms);
+        let end = times_ms.partition_point(|&time_ms| time_ms <= self.found.asked.to_ms);
         self.times.in_period = begin..end.max(begin);
     }
 
@@ -385,7 +406,7 @@ impl SourceSeries<'_, '_> {
 
     /// Takes a field of an instance whose series have no texts as labels.
     fn take_column(&mut self, column: &StoredColumn<'_>) -> Result<(), QueryError> {
-        self.found.budget.look()?;
+        self.found.asked.budget.look()?;
         let Some(&time_ms) = self.times.within(0..usize::MAX).first() else { return Ok(()) };
         let mut known = self.known(column.instance).take();
         if known.as_ref().is_none_or(|known| known.file != column.file) {
@@ -402,9 +423,9 @@ impl SourceSeries<'_, '_> {
     }
 
     fn take(&mut self, row: &StoredRow<'_>) -> Result<(), QueryError> {
-        self.found.budget.turn()?;
+        self.found.asked.budget.turn()?;
         let time_ms = row.realtime_ns.div_euclid(1_000_000);
-        if time_ms < self.found.from_ms || time_ms > self.found.to_ms {
+        if time_ms < self.found.asked.from_ms || time_ms > self.found.asked.to_ms {
             return Ok(());
         }
         let Some(values) = row.values else {

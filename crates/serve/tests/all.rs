@@ -6,6 +6,7 @@ mod beside_prometheus;
 mod common;
 mod dashboard;
 mod grafana;
+mod held_selectors;
 mod hostile;
 mod hosts;
 mod logs;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use base64ct::{Base64, Encoding as _};
 use recording::{Writer, WriterOptions};
 use sample::{Meta, Snapshot, SourceDef, State, Table};
-use serde_json::Value;
+use serde_json::{Value, json};
 use serve::{OtherHost, Page, QueryServer, RecordedPages, RecordingStorage, ServeSettings};
 use testkit::{PATIENCE, Random, http};
 
@@ -413,6 +413,51 @@ fn a_moment_has_the_processes_of_its_second_and_all_tables() {
         text(address, "moment", &[("at", &ms(second)), ("table", "processes"), ("format", "csv")]);
     assert_eq!(csv.lines().count(), 65);
     assert!(csv.starts_with("pid,parent,started_ms,command,"), "{csv}");
+    assert!(!csv.contains("received_bytes_s"), "{csv}");
+}
+
+#[test]
+fn a_moment_has_the_network_of_processes_where_it_was_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut machine = Machine::new();
+    let net = source::definitions().into_iter().find(|def| def.name == "process_net").unwrap();
+    let defs: Vec<_> = machine.defs.iter().cloned().chain([net.clone()]).collect();
+    let mut snapshot = Snapshot::new(&defs);
+    let mut writer = writer(folder.path(), &defs);
+    for second in 0..2 {
+        // A child lives and ends before the second one.
+        machine.sample(second, second as u64, &mut snapshot);
+        let (realtime_ns, monotonic_ns) = (snapshot.realtime_ns, snapshot.monotonic_ns);
+        let sample = snapshot.samples.last_mut().unwrap();
+        (sample.state, sample.realtime_ns, sample.monotonic_ns) =
+            (State::Ok, realtime_ns, monotonic_ns);
+        sample.table.begin();
+        for name in ["0\u{1f}0", "100\u{1f}0", "5001\u{1f}5001"].iter().take(second + 2) {
+            let fields = ["tcp_rx", "udp_rx", "other_rx", "tcp_tx", "udp_tx", "other_tx"];
+            for (field, value) in fields.into_iter().zip([1000, 200, 30, 4, 0, 0]) {
+                let value = value * second as u64;
+                let field = format!("{field}_bytes");
+                row(&net, &mut sample.table, name.as_bytes(), &[(&*field, value)]);
+            }
+        }
+        *snapshot.fresh.last_mut().unwrap() = true;
+        writer.append(&snapshot).unwrap();
+    }
+    writer.close().unwrap();
+    let server = serve(folder.path());
+    let at = ms(1);
+    let parameters = [("at", &*at), ("table", "processes"), ("format", "csv")];
+    let address = server.address().unwrap();
+    let moment = ask(address, "moment", &parameters[..1]);
+    let of = |pid: u64| {
+        let process = list(&moment, "processes").iter().find(|one| one["pid"] == pid).unwrap();
+        ["ended", "received_bytes_s", "sent_bytes_s"].map(|name| process.get(name).unwrap())
+    };
+    assert_eq!(of(100), [&json!(false), &json!(1230), &json!(4)]);
+    assert_eq!(of(5001), [&json!(true), &json!(1230), &json!(4)]);
+    assert_eq!(of(101), [&json!(false), &Value::Null, &Value::Null], "missing is not 0");
+    let csv = text(address, "moment", &parameters);
+    assert!(csv.lines().next().unwrap().ends_with(",received_bytes_s,sent_bytes_s"), "{csv}");
 }
 
 #[test]

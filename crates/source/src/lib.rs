@@ -32,6 +32,7 @@ pub use option::{OptionError, options, parse_option};
 pub use process::{SelectorError, UserListError};
 pub use process_counters::attributed::{AttributedCpuTime, start_ticks};
 pub use process_counters::{ExitMethod, PassTotals, ProcessCounters, ProcessMethodInUse};
+pub use process_net::process_net_bytes;
 pub use process_options::{Candidate, Choice, Chooser, ProcessMethod, ProcessOptions};
 pub use program_counters::{Counter, JobCounters, RecorderCounters};
 pub use rename::{InstanceNames, RenameError, RuleError, SensorRules};

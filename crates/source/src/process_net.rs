@@ -35,6 +35,8 @@ use crate::{Entry, Source, SourceContext};
 
 mod layout;
 
+pub use self::layout::process_net_bytes;
+
 // The counts are in the order of `NetCounts`.
 fields! {
     TCP_RX_BYTES: counter Bytes, "TCP: bytes received, headers of IP and TCP included";

@@ -172,6 +172,13 @@ impl FieldMetric {
         let name = format!("{}{}", head.name, head.suffix());
         FieldMetric { name, kind: head.kind, unit: head.unit, help: head.help }
     }
+
+    /// Whether a field of a source may have that name: its beginning is told without making any.
+    #[must_use]
+    pub fn may_be_of(def: &SourceDef, name: &str) -> bool {
+        let field = name.strip_prefix("whit_").and_then(|rest| rest.strip_prefix(&*def.name));
+        field.is_some_and(|field| field.starts_with('_'))
+    }
 }
 
 /// Adds an open brace and the labels that name a row; the caller closes the brace.  `instance` is the

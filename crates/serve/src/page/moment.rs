@@ -21,6 +21,12 @@ const ROWS_MAX: usize = 100_000;
 const PROCESS: &str = "process";
 const EXIT: &str = "exit";
 
+/// The source of what processes received and sent, which is a table, too: not all of it is of a process.
+const PROCESS_NET: &str = "process_net";
+
+/// What an answer has of a process if that source was recorded.
+const NET_COLUMNS: [&str; 2] = ["received_bytes_s", "sent_bytes_s"];
+
 /// The name of the table of processes.
 const PROCESSES: &str = "processes";
 
@@ -129,9 +135,12 @@ pub(crate) fn moment(asked: &Asked<'_>) -> Result<String, QueryError> {
 
 fn csv(only: &str, processes: &[Value], tables: &[Shown]) -> String {
     if only == PROCESSES {
-        let mut csv = Csv::new(COLUMNS);
+        let has_net = processes.iter().any(|process| process.get(NET_COLUMNS[0]).is_some());
+        let net = NET_COLUMNS.into_iter().filter(|_| has_net);
+        let columns: Vec<&str> = COLUMNS.iter().copied().chain(net).collect();
+        let mut csv = Csv::new(&columns);
         for process in processes {
-            let cells: Vec<Value> = COLUMNS.iter().map(|name| process[*name].clone()).collect();
+            let cells: Vec<Value> = columns.iter().map(|name| process[*name].clone()).collect();
             csv.line(&cells);
         }
         return csv.text;
@@ -217,13 +226,18 @@ fn read_processes(
         Some(before_ns) => interval.ended(recordings, host, track, (before_ns, now_ns))?,
         None => HashMap::new(),
     };
+    let traffic = Traffic::of(&frame);
+    let complete = |name: &[u8], mut process: Value| {
+        traffic.iter().for_each(|traffic| traffic.add(name, &mut process));
+        process
+    };
     let mut found = Vec::new();
     for row in whole.rows().take(ROWS_MAX) {
-        let process = interval.living(&row);
-        // It ended while the processes were read: its end tells all it used.
-        found.push(ended.remove(row.name()).unwrap_or(process));
+        // If it ended while the processes were read, its end tells all it used.
+        let process = ended.remove(row.name()).unwrap_or_else(|| interval.living(&row));
+        found.push(complete(row.name(), process));
     }
-    found.extend(ended.into_values());
+    found.extend(ended.into_iter().map(|(name, process)| complete(&name, process)));
     let usage = |process: &Value| process["cpu_percent"].as_f64().unwrap_or(-1.0);
     // Equals by number: the same question has the same answer.
     let number_of = |process: &Value| process["pid"].as_i64();
@@ -241,6 +255,26 @@ fn read_processes(
         "busy_percent": number(total("busy")),
     });
     Ok((found, read))
+}
+
+/// What processes received and sent, by the names that they have in all sources.
+struct Traffic<'a>(HashMap<&'a [u8], Row<'a>>);
+
+impl<'a> Traffic<'a> {
+    /// That of a tick, if it was recorded.
+    fn of(frame: &Frame<'a>) -> Option<Self> {
+        let whole = frame.source(PROCESS_NET)?;
+        let is_read = whole.track.current.state == State::Ok;
+        is_read.then(|| Traffic(whole.rows().map(|row| (row.name(), row)).collect()))
+    }
+
+    /// Adds bytes a second; none of a process that has used no network.
+    fn add(&self, name: &[u8], process: &mut Value) {
+        let bytes = self.0.get(name).map_or([None; 2], source::process_net_bytes);
+        for (column, bytes) in NET_COLUMNS.into_iter().zip(bytes) {
+            process[column] = number(bytes);
+        }
+    }
 }
 
 /// The process id in the name of an instance of `process` or `exit`.

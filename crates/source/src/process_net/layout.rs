@@ -32,6 +32,11 @@ fn rate(row: &Row<'_>, fields: &[usize]) -> Option<f64> {
     row.per_second(grown(row, fields))
 }
 
+/// Bytes that a process received and sent each second, by its row.
+pub fn process_net_bytes(row: &Row<'_>) -> [Option<f64>; 2] {
+    [RX_BYTES, TX_BYTES].map(|fields| rate(row, fields))
+}
+
 fn kib(row: &Row<'_>, fields: &[usize]) -> Option<f64> {
     rate(row, fields).map(|bytes| bytes / 1024.0)
 }
