@@ -8,6 +8,7 @@ mod dashboard;
 mod grafana;
 mod hostile;
 mod hosts;
+mod large_answers;
 mod logs;
 mod metrics;
 mod page;
