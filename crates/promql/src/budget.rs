@@ -12,8 +12,8 @@ pub struct QueryLimits {
     pub points_max: u64,
     /// Series that all selectors of a query may find together, and that an answer may have.
     pub series_max: usize,
-    /// Samples in memory, of 16 bytes: those that selectors loaded, and those of subqueries and the
-    /// answer.
+    /// Samples in memory, of 16 bytes at most: those that selectors loaded, and those of subqueries and
+    /// the answer.
     pub samples_max: u64,
     /// Bytes of the vectors and labels that are alive while one step is evaluated.
     pub step_bytes_max: usize,

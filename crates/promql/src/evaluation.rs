@@ -9,12 +9,11 @@ use std::sync::Arc;
 use promql_parser::label::Matcher;
 
 use crate::error::failed;
-use crate::labels::{LabelMap, LabelSet};
+use crate::growing::Growing;
+use crate::labels::LabelSet;
 use crate::plan::{LOOKBACK_MS, Node, Place, Plan, Window};
 use crate::storage::within;
-use crate::{
-    Labels, QueryBudget, QueryError, QuerySteps, Series, SeriesPoint, SeriesStorage, is_stale,
-};
+use crate::{Labels, QueryBudget, QueryError, QuerySteps, SeriesPoint, SeriesStorage, is_stale};
 
 /// The bytes of an element of a vector.
 const ELEMENT_BYTES: usize = 64;
@@ -44,13 +43,8 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    fn all(series: Vec<Series>) -> Vec<Self> {
-        let one = |series: Series| Loaded {
-            nameless: without_name(&series.labels),
-            labels: series.labels,
-            samples: series.samples,
-        };
-        series.into_iter().map(one).collect()
+    fn new(labels: Arc<Labels>, samples: Vec<SeriesPoint>) -> Self {
+        Loaded { nameless: without_name(&labels), labels, samples }
     }
 }
 
@@ -80,19 +74,23 @@ impl<'a> Evaluation<'a> {
                     series.samples.retain(|sample| !is_stale(sample.value));
                 }
             }
-            selected.push(Loaded::all(series));
+            selected
+                .push(series.into_iter().map(|one| Loaded::new(one.labels, one.samples)).collect());
         }
         let subqueries = (0..plan.subqueries).map(|_| OnceCell::new()).collect();
         Ok(Evaluation { plan, selected, subqueries, budget })
     }
 
-    /// The values at all steps of a period.
-    pub(crate) fn over(&self, node: &Node, period: QuerySteps) -> Result<Vec<Series>, QueryError> {
+    /// The values at all steps of a period, each with its position among those of its step.
+    pub(crate) fn over(
+        &self,
+        node: &Node,
+        period: QuerySteps,
+        mut take: impl FnMut(usize, Arc<Labels>, SeriesPoint) -> Result<(), QueryError>,
+    ) -> Result<(), QueryError> {
         if period.steps() > self.budget.limits().samples_max {
             return failed("a subquery has too many steps: choose a longer step");
         }
-        let mut series: Vec<Series> = Vec::new();
-        let mut by_labels: LabelMap<Arc<Labels>, usize> = LabelMap::default();
         let mut time_ms = period.start_ms;
         while time_ms <= period.end_ms {
             self.budget.turn()?;
@@ -104,22 +102,12 @@ impl<'a> Evaluation<'a> {
             };
             for (position, element) in elements.into_iter().enumerate() {
                 self.budget.take_samples(1)?;
-                // Most steps have the same series in the same order.
-                let same = series.get(position).is_some_and(|one| one.labels == element.labels);
-                let place = if same { Some(&position) } else { by_labels.get(&element.labels) };
-                let sample = SeriesPoint { time_ms, value: element.value };
-                if let Some(&place) = place {
-                    series[place].samples.push(sample);
-                    continue;
-                }
-                self.budget.check_series(series.len())?;
-                by_labels.insert(element.labels.clone(), series.len());
-                series.push(Series { labels: element.labels, samples: vec![sample] });
+                take(position, element.labels, SeriesPoint { time_ms, value: element.value })?;
             }
             self.budget.end_step(at_begin);
             time_ms += period.step_ms;
         }
-        Ok(series)
+        Ok(())
     }
 
     /// The value of a part at one step.
@@ -225,9 +213,15 @@ impl<'a> Evaluation<'a> {
         let Some((node, period)) = &window.subquery else { return Ok(&self.selected[index]) };
         let cell = &self.subqueries[index];
         if cell.get().is_none() {
-            let series = Loaded::all(self.over(node, *period)?);
+            let mut growing: Growing<Vec<SeriesPoint>> = Growing::new();
+            self.over(node, *period, |position, labels, sample| {
+                growing.values_of(position, labels, self.budget)?.push(sample);
+                Ok(())
+            })?;
+            let series = growing.into_series().into_iter();
             // It was empty, and nothing within the subquery has its number.
-            let _ = cell.set(series);
+            let _ =
+                cell.set(series.map(|(labels, samples)| Loaded::new(labels, samples)).collect());
         }
         Ok(cell.get().map_or(&[], Vec::as_slice))
     }

@@ -20,6 +20,7 @@ mod condition;
 mod error;
 mod evaluation;
 mod functions;
+mod growing;
 mod json;
 mod labels;
 mod number;
@@ -36,7 +37,8 @@ pub use condition::{
     Condition, ConditionElement, ConditionValues, check_condition, condition, condition_values,
 };
 pub use error::QueryError;
-pub use json::{write_answer, write_labels, write_list, write_text};
+pub use growing::StepSeries;
+pub use json::{AnswerWriter, answer_fits, write_answer, write_labels, write_list, write_text};
 pub use labels::{Labels, NAME, Quoted};
 pub use promql_parser::label::{MatchOp, Matcher};
 pub use query::{QueryContext, QueryValue, instant, range, selector};

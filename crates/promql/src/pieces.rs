@@ -6,12 +6,10 @@
 //! pieces that are as long as that many samples, but several windows long at least: what is within
 //! a window of a piece's beginning is loaded twice.
 
-use std::sync::Arc;
-
 use crate::evaluation::Evaluation;
-use crate::labels::LabelMap;
+use crate::growing::{Growing, StepSeries, StepValues};
 use crate::plan::Plan;
-use crate::{Labels, QueryBudget, QueryError, QuerySteps, Series, SeriesStorage};
+use crate::{QueryBudget, QueryError, QuerySteps, SeriesStorage};
 
 /// Samples of a piece: 2 MiB.
 const SAMPLES: u64 = 1 << 17;
@@ -31,10 +29,10 @@ pub(crate) fn over(
     period: QuerySteps,
     storage: &dyn SeriesStorage,
     budget: &QueryBudget<'_>,
-) -> Result<Vec<Series>, QueryError> {
+) -> Result<Vec<StepSeries>, QueryError> {
     let least = (plan.window_ms(period) / period.step_ms).saturating_mul(WINDOWS).max(1);
     let mut steps = period.steps().cast_signed();
-    let mut answer = Answer::default();
+    let mut answer: Growing<StepValues> = Growing::new();
     let mut whole = Some(plan);
     let mut piece = period;
     while piece.start_ms <= period.end_ms {
@@ -56,10 +54,16 @@ pub(crate) fn over(
         }
         let evaluation = evaluation?;
         let loaded = budget.samples_since(before).max(1);
-        let series = evaluation.over(&plan.root, piece)?;
+        let mut kept = 0;
+        evaluation.over(&plan.root, piece, |position, labels, sample| {
+            // There are fewer than 2³² steps: see `range`.
+            let step = ((sample.time_ms - period.start_ms) / period.step_ms) as u32;
+            answer.values_of(position, labels, budget)?.push(step, sample.value);
+            kept += 1;
+            Ok(())
+        })?;
         drop(evaluation);
-        budget.give_back(before, series.iter().map(|one| one.samples.len() as u64).sum());
-        answer.add(series, budget)?;
+        budget.give_back(before, kept);
         // Three quarters: later ones may have more samples.
         let fitting =
             u128::from(SAMPLES) * 3 / 4 * steps.unsigned_abs() as u128 / u128::from(loaded);
@@ -67,27 +71,6 @@ pub(crate) fn over(
         steps = fitting.min(steps.saturating_mul(GROWTH)).max(least);
         piece.start_ms = piece.end_ms.saturating_add(period.step_ms);
     }
-    Ok(answer.series)
-}
-
-/// The series of the pieces so far.
-#[derive(Default)]
-struct Answer {
-    series: Vec<Series>,
-    places: LabelMap<Arc<Labels>, usize>,
-}
-
-impl Answer {
-    fn add(&mut self, series: Vec<Series>, budget: &QueryBudget<'_>) -> Result<(), QueryError> {
-        for one in series {
-            if let Some(&place) = self.places.get(&one.labels) {
-                self.series[place].samples.extend(one.samples);
-                continue;
-            }
-            budget.check_series(self.series.len())?;
-            self.places.insert(one.labels.clone(), self.series.len());
-            self.series.push(one);
-        }
-        Ok(())
-    }
+    let series = answer.into_series().into_iter();
+    Ok(series.map(|(labels, values)| StepSeries { labels, values }).collect())
 }

@@ -10,7 +10,7 @@ use crate::evaluation::{Evaluation, Value};
 use crate::plan::{Node, Plan, TIME_MS_MAX, parse_selector};
 use crate::{
     Labels, QueryBudget, QueryError, QueryLimits, QuerySteps, Series, SeriesPoint, SeriesStorage,
-    Stop, pieces,
+    StepSeries, Stop, pieces,
 };
 
 /// What a query is evaluated with.
@@ -34,6 +34,8 @@ pub enum QueryValue {
     Vector(Vec<(Arc<Labels>, SeriesPoint)>),
     /// Samples of each series.
     Matrix(Vec<Series>),
+    /// Values of each series at steps of a period.
+    Steps(QuerySteps, Vec<StepSeries>),
 }
 
 /// Evaluates a query at one time.
@@ -79,11 +81,12 @@ pub fn range(
     period: QuerySteps,
     context: &QueryContext<'_>,
 ) -> Result<QueryValue, QueryError> {
-    if period.steps() > context.limits.points_max {
+    let points_max = context.limits.points_max.min(u64::from(u32::MAX));
+    if period.steps() > points_max {
         return refused(format!(
             "exceeded maximum resolution of {} points per timeseries. Try decreasing the query \
              resolution (?step=XX)",
-            text_of_count(context.limits.points_max)
+            text_of_count(points_max)
         ));
     }
     let plan = Plan::new(text, checked(period)?)?;
@@ -94,7 +97,7 @@ pub fn range(
             let budget = QueryBudget::new(context.limits, context.stop);
             let mut series = pieces::over(text, plan, period, context.storage, &budget)?;
             series.sort_by(|one, other| one.labels.cmp(&other.labels));
-            return Ok(QueryValue::Matrix(series));
+            return Ok(QueryValue::Steps(period, series));
         }
     };
     refused(format!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use promql::{
     Labels, MemoryStorage, QueryContext, QueryError, QueryLimits, QuerySteps, QueryValue, Series,
-    SeriesPoint,
+    SeriesPoint, StepSeries,
 };
 
 /// When the samples begin.
@@ -120,6 +120,19 @@ pub(crate) fn range(
     period: QuerySteps,
 ) -> Result<QueryValue, QueryError> {
     promql::range(query, period, &context(storage))
+}
+
+/// The series of an answer that has samples of each.
+pub(crate) fn series_of(answer: QueryValue) -> Vec<Series> {
+    match answer {
+        QueryValue::Matrix(series) => series,
+        QueryValue::Steps(period, series) => {
+            let samples = |one: &StepSeries| one.samples_from(0, period).collect();
+            let one = |one: StepSeries| Series { samples: samples(&one), labels: one.labels };
+            series.into_iter().map(one).collect()
+        }
+        other => panic!("no series: {other:?}"),
+    }
 }
 
 fn context(storage: &MemoryStorage) -> QueryContext<'_> {

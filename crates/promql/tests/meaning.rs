@@ -8,7 +8,7 @@ use promql::{
     SeriesPoint, Stop, stale_mark,
 };
 
-use crate::common::{END_MS, START_MS, instant, range, storage};
+use crate::common::{END_MS, START_MS, instant, range, series_of, storage};
 
 fn of(name: &str, values: &[(i64, f64)]) -> MemoryStorage {
     let labels = Arc::new([("__name__", name)].into_iter().collect::<Labels>());
@@ -17,7 +17,7 @@ fn of(name: &str, values: &[(i64, f64)]) -> MemoryStorage {
 }
 
 fn values(answer: Result<QueryValue, QueryError>) -> Vec<(i64, f64)> {
-    let QueryValue::Matrix(series) = answer.unwrap() else { panic!("no matrix") };
+    let series = series_of(answer.unwrap());
     let samples = series.iter().flat_map(|one| &one.samples);
     samples.map(|sample| (sample.time_ms, sample.value)).collect()
 }

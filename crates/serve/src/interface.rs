@@ -8,8 +8,8 @@ use http_server::{AnswerBody, AnswerText, HttpAnswer, method_not_allowed, text_a
 use hyper::body::Bytes;
 use hyper::{Method, Request, StatusCode};
 use promql::{
-    Labels, Metadata, QueryBudget, QueryContext, QueryError, QuerySteps, SeriesStorage, Stop,
-    write_answer, write_labels, write_list, write_text,
+    AnswerWriter, Labels, Metadata, QueryBudget, QueryContext, QueryError, QuerySteps, QueryValue,
+    SeriesStorage, Stop, answer_fits, write_labels, write_list, write_text,
 };
 
 use crate::clock::now_ms;
@@ -23,6 +23,10 @@ const PROMETHEUS_VERSION: &str = "2.42.0";
 
 /// No sample is earlier or later; milliseconds since 1970.
 const ALL_TIMES_MS: (i64, i64) = (-(1 << 50), 1 << 50);
+
+/// What stands before and after the data of an answer.
+const BEGIN: &str = "{\"status\":\"success\",\"data\":";
+const END: &str = "}";
 
 /// What is asked, by its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +121,7 @@ async fn data_of(
     shared: &Arc<Shared>,
     asked: Asked,
     parameters: Parameters,
-) -> Result<AnswerText, QueryError> {
+) -> Result<AnswerBody, QueryError> {
     let longest = shared.evaluation.settings.query_time_max;
     let longest = match parameters.get("timeout") {
         "" => longest,
@@ -138,34 +142,61 @@ struct Evaluated<'a> {
 }
 
 impl Evaluated<'_> {
-    fn answer(&self, asked: &Asked) -> Result<AnswerText, QueryError> {
-        let most = self.shared.evaluation.settings.answer_bytes_max;
-        let mut out = AnswerText::new(most);
-        let begun = out.write_str("{\"status\":\"success\",\"data\":");
-        let written = begun.and(self.write_data(asked, &mut out)?).and(out.write_char('}'));
-        written.map_err(|_| {
-            let why =
-                format!("the answer has more than {most} bytes: ask for less, or a longer step");
-            QueryError::Execution(why)
-        })?;
-        Ok(out)
-    }
-
-    /// Writes the data of the answer.
-    fn write_data(&self, asked: &Asked, out: &mut AnswerText) -> Result<fmt::Result, QueryError> {
-        Ok(match asked {
+    fn answer(&self, asked: &Asked) -> Result<AnswerBody, QueryError> {
+        match asked {
             Asked::Query => {
                 let time_ms = self.parameters.time_ms("time", Some(now_ms()))?;
                 let query = self.parameters.get("query");
-                let answer = promql::instant(query, time_ms, &self.context());
-                write_answer(answer.map_err(of_query)?, out)
+                self.body_of(promql::instant(query, time_ms, &self.context()).map_err(of_query)?)
             }
             Asked::QueryRange => {
                 let steps = self.steps()?;
                 let query = self.parameters.get("query");
-                let answer = promql::range(query, steps, &self.context());
-                write_answer(answer.map_err(of_query)?, out)
+                self.body_of(promql::range(query, steps, &self.context()).map_err(of_query)?)
             }
+            asked => {
+                let mut out = AnswerText::new(self.bytes_max());
+                let begun = out.write_str(BEGIN);
+                let written = begun.and(self.write_data(asked, &mut out)?).and(out.write_str(END));
+                written.map_err(|_| self.too_long())?;
+                Ok(out.into())
+            }
+        }
+    }
+
+    /// The body of an answer to a query: its series become text while the client takes it, when the
+    /// query is over and its place is another's.
+    fn body_of(&self, answer: QueryValue) -> Result<AnswerBody, QueryError> {
+        let around = BEGIN.len() + END.len();
+        let room = self.bytes_max().checked_sub(around);
+        if !room.is_some_and(|most| answer_fits(&answer, most)) {
+            return Err(self.too_long());
+        }
+        let mut begin = BEGIN;
+        let mut writer = AnswerWriter::new(answer);
+        Ok(AnswerBody::written(move |text| {
+            text.push_str(std::mem::take(&mut begin));
+            // A string takes everything.
+            let is_more = writer.write_next(text).unwrap_or(false);
+            text.push_str(if is_more { "" } else { END });
+            is_more
+        }))
+    }
+
+    fn bytes_max(&self) -> usize {
+        self.shared.evaluation.settings.answer_bytes_max
+    }
+
+    fn too_long(&self) -> QueryError {
+        QueryError::Execution(format!(
+            "the answer has more than {} bytes: ask for less, or a longer step",
+            self.bytes_max()
+        ))
+    }
+
+    /// Writes the data of an answer that is not one of a query.
+    fn write_data(&self, asked: &Asked, out: &mut AnswerText) -> Result<fmt::Result, QueryError> {
+        Ok(match asked {
             Asked::Labels => {
                 let series = self.series()?;
                 let names = series.iter().flat_map(|labels| labels.iter().map(|(name, _)| name));
@@ -188,7 +219,7 @@ impl Evaluated<'_> {
             Asked::Metadata => self.write_metadata(out)?,
             Asked::Exemplars => out.write_str("[]"),
             Asked::BuildInfo => write_build_info(out),
-            Asked::Metrics | Asked::Health => Ok(()),
+            Asked::Query | Asked::QueryRange | Asked::Metrics | Asked::Health => Ok(()),
         })
     }
 
@@ -295,9 +326,9 @@ fn write_build_info(out: &mut AnswerText) -> fmt::Result {
 }
 
 /// An answer of the interface, or an error.
-fn data(result: Result<AnswerText, QueryError>) -> HttpAnswer {
+fn data(result: Result<AnswerBody, QueryError>) -> HttpAnswer {
     let (status, body) = match result {
-        Ok(answer) => (StatusCode::OK, AnswerBody::from(answer)),
+        Ok(body) => (StatusCode::OK, body),
         Err(error) => {
             let status = evaluation::status(&error);
             let mut text = String::new();

@@ -9,6 +9,7 @@ mod grafana;
 mod held_selectors;
 mod hostile;
 mod hosts;
+mod large_answers;
 mod logs;
 mod metrics;
 mod page;

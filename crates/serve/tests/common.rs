@@ -49,7 +49,13 @@ pub(crate) fn patient() -> HttpSettings {
 }
 
 pub(crate) fn start(http: HttpSettings, storage: impl SeriesStorage + 'static) -> QueryServer {
-    let settings = ServeSettings { http, ..ServeSettings::default() };
+    start_with(ServeSettings { http, ..ServeSettings::default() }, storage)
+}
+
+pub(crate) fn start_with(
+    settings: ServeSettings,
+    storage: impl SeriesStorage + 'static,
+) -> QueryServer {
     let (_, pages) = live_samples(Meta::new(), &[]);
     let pages = Arc::new(pages);
     QueryServer::start(listeners(), settings, Arc::new(storage), pages).unwrap()
