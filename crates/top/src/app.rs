@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use feed::{Cursor, CursorSettings, Feed as _, LiveFeed, Motion};
+use feed::{Cursor, CursorSettings, Feed as _, LiveFeed, Motion, TimeError};
 use jiff::tz::TimeZone;
 use layout::{Frame, Options};
 use procfs::SystemClock;
@@ -579,7 +579,13 @@ impl App {
         match recorded.moment(text, &present(recorded.zone.clone())) {
             Ok(at_ns) => self.travel(Motion::At(at_ns)),
             Err(error) => {
-                self.notice = Some(error.to_string());
+                self.notice = Some(match error {
+                    // The forms first: on a narrow screen the end is cut.
+                    TimeError::Form { error, .. } => {
+                        format!("write 10:15, -1h or 2026-11-22T10:15; '{}' is no time", error.text)
+                    }
+                    error => error.to_string(),
+                });
                 Ok(NextStep::Draw)
             }
         }

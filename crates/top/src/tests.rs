@@ -430,7 +430,7 @@ fn a_recording_is_moved_in() {
     assert_eq!(second(&app), 199);
     assert_eq!(app.notice.as_deref(), Some("no sudden load up to the last sample"));
     press(&mut app, "jnoonish\n");
-    assert!(app.notice.take().unwrap().contains("'noonish' is no time"), "and nothing moves");
+    assert!(draw(&mut app, 60, 24, PLAIN).contains("T10:15; 'noonish' is no time"), "whole");
     assert_eq!(second(&app), 199);
     assert_eq!(app.event(&Event::Key(KeyCode::Char('k').into())).unwrap(), NextStep::Draw);
     assert_eq!(app.prompt, Prompt::None, "nobody is there to get a signal");
