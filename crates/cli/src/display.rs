@@ -11,7 +11,10 @@ use layout::{Layout, LayoutLookup, Options, Selection};
 use sample::Level;
 use source::Entry;
 use view::export::ExportSubsystems;
-use view::{Groups, Setup, SpreadTable, TableForm, TopList, View, ViewClass, ViewEntry};
+use view::{
+    Groups, HeadingLines, HeadingsOnly, Setup, SpreadTable, TableForm, TopList, View, ViewClass,
+    ViewEntry,
+};
 
 pub(crate) use formats::{FormatArguments, switches};
 #[cfg(test)]
@@ -104,6 +107,10 @@ pub(crate) struct DisplayArguments {
     /// Each interval at the top of the screen
     #[arg(long)]
     pub(crate) home: bool,
+
+    /// Only the column headings
+    #[arg(long)]
+    pub(crate) showcolheaders: bool,
 
     /// collectl's digits even where collectl is wrong
     #[arg(long)]
@@ -207,8 +214,24 @@ impl DisplayArguments {
         self.formats.view.is_some_and(|entry| entry.class == ViewClass::Values)
     }
 
-    /// Opens the view that the switches ask for; `None` when that was an export's help.
+    /// Opens the view that the switches ask for, or its headings; `None` when that was an export's help.
     pub(crate) fn open_view(
+        &self,
+        options: &Options,
+        setup: &Setup,
+        setting: &view::export::Setting,
+    ) -> anyhow::Result<Option<Box<dyn View>>> {
+        Ok(match self.open_whole_view(options, setup, setting)? {
+            Some(view) if self.showcolheaders => {
+                let lines = self.view(options.verbose)?.headings;
+                Some(Box::new(HeadingsOnly::new(view, lines)))
+            }
+            view => view,
+        })
+    }
+
+    /// Opens the view that the switches ask for; `None` when that was an export's help.
+    fn open_whole_view(
         &self,
         options: &Options,
         setup: &Setup,
@@ -305,6 +328,11 @@ impl DisplayArguments {
         ensure!(!(self.plot && (self.verbose || self.full)), "-P cannot go with --verbose");
         let exports = self.formats.export().is_some();
         ensure!(!(exports && (self.verbose || self.full)), "--export cannot go with --verbose");
+        let headings = values.is_none_or(|entry| entry.headings != HeadingLines::None);
+        ensure!(
+            !self.showcolheaders || headings && !exports,
+            "--showcolheaders: that format has no column headings"
+        );
         ensure!(self.header_repeat.is_none_or(|repeat| repeat >= -1), "--hr must be at least -1");
         self.check_lists()?;
         self.sources.check(subsystems, letters)

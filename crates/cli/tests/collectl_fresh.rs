@@ -55,6 +55,29 @@ fn play_prints_what_collectl_prints_of_this_machine() {
     assert_eq!(wrong, 0, "see the table above");
 }
 
+#[test]
+fn headings_without_a_recording_are_collectls() {
+    if !has_collectl() {
+        return;
+    }
+    let shown = |program: &str, verb: &[&str], switches: &str| {
+        let words = switches.split(' ').chain(["--showcolheaders"]);
+        let mut command = Command::new(program);
+        command.args(verb).args(words).env("TZ", "UTC").stdin(Stdio::null());
+        let done = command.output().unwrap();
+        let text = String::from_utf8(done.stdout).unwrap();
+        // collectl's begin with an empty line, where a screen has the numbers before.
+        text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    for switches in
+        ["-scdn", "-scdnm -oT", "-sc --verbose", "-sD", "-sN -od", "-scdn -P", "-sCm -P --utc"]
+    {
+        let theirs = shown("collectl", &[], switches);
+        assert!(!theirs.is_empty(), "{switches}");
+        assert_eq!(shown(WHIT, &["record"], switches), theirs, "{switches}");
+    }
+}
+
 /// Records this machine while something happens on it.
 fn record(folder: &Path) -> Result<PathBuf, String> {
     let mut complaint = String::new();

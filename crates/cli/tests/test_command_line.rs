@@ -34,6 +34,9 @@ fn what_is_wrong_is_told_in_one_line() {
         ("record --root /nonexistent", "/nonexistent: there is neither proc nor sys"),
         ("record --rawtoo -P", "--filename"),
         ("record -c 0", "0 is not in 1.."),
+        ("record --showcolheaders -i1", "cannot be used with"),
+        ("record --showcolheaders --json", "that format has no column headings"),
+        ("record --showheader -f x", "cannot be used with"),
         ("record --json -oT", "-oT changes nothing"),
         ("nonsense", "unrecognized subcommand"),
     ] {

@@ -100,6 +100,21 @@ fn both_by(way: &str, switches: &[&str], command: &[&str]) -> [(Vec<String>, Out
 }
 
 #[test]
+fn options_of_a_file_are_no_error_without_one() {
+    if !has_strace() {
+        return;
+    }
+    let words = ["-A", "--output-separately", "-e", "trace=none", "-qq", "true"];
+    let theirs = program("strace").args(words).output().unwrap();
+    let ours = trace(&words);
+    for (output, of_append) in [(&ours, "-A has no effect without"), (&theirs, "-A/")] {
+        let said = text(&output.stderr);
+        assert!(output.status.success() && said.contains(of_append), "{said}");
+        assert!(said.contains("--output-separately has no effect without -o"), "{said}");
+    }
+}
+
+#[test]
 fn lines_are_those_of_strace() {
     if !has_strace() {
         return;

@@ -17,12 +17,17 @@ enum Where {
 const REFUSED: &[(&[&str], Where, &str)] = &[
     (&["-p", "--playback"], Where::Record, "whit play shows recordings"),
     (
-        &["--from", "--thru", "--offsettime", "--extract", "--grep", "--showheader"],
-        Where::Record,
-        "it is one of whit play",
-    ),
-    (
-        &["--stats", "--statopts", "--showcolheaders", "--procanalyze", "--slabanalyze"],
+        &[
+            "--from",
+            "--thru",
+            "--offsettime",
+            "--extract",
+            "--grep",
+            "--stats",
+            "--statopts",
+            "--procanalyze",
+            "--slabanalyze",
+        ],
         Where::Record,
         "it is one of whit play",
     ),

@@ -111,11 +111,7 @@ impl RecordedFile {
         writeln!(out, "{}", layout::text::escape(self.path.as_os_str().as_encoded_bytes()))?;
         match (self.origin, self.meta.header_text()) {
             (Origin::Collectl, Some(text)) => out.write_all(text.as_bytes())?,
-            _ => {
-                for (key, value) in self.meta.entries() {
-                    writeln!(out, "# {key}: {}", layout::text::escape(value.as_bytes()))?;
-                }
-            }
+            _ => write_facts(&self.meta, out)?,
         }
         writeln!(out)
     }
@@ -170,6 +166,17 @@ impl RecordedFile {
     pub fn name_prefix(&self) -> Option<String> {
         name_prefix(self.path.file_name()?.to_str()?, self.meta.host())
     }
+}
+
+/// Writes the facts of whit's recordings as comment lines.
+///
+/// # Errors
+/// If writing to `out` fails.
+pub fn write_facts(meta: &Meta, out: &mut dyn Write) -> io::Result<()> {
+    for (key, value) in meta.entries() {
+        writeln!(out, "# {key}: {}", layout::text::escape(value.as_bytes()))?;
+    }
+    Ok(())
 }
 
 /// A time since the epoch in a zone.

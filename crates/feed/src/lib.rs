@@ -36,7 +36,7 @@ pub use collectl::{CollectlFeed, CollectlSettings};
 pub use cursor::{Cursor, CursorSettings, Motion};
 pub use error::{ExtractError, FeedError};
 pub use extract::{ExtractedTo, extract};
-pub use files::{RecordedFile, find, in_order, left_out, recordings_in};
+pub use files::{RecordedFile, find, in_order, left_out, recordings_in, write_facts};
 pub use imported::ImportedFeed;
 pub use live::LiveFeed;
 pub use origin::{Origin, meta_of, origin_of};

@@ -1,9 +1,10 @@
 //! The state of `whit top`, and what each action changes.  No terminal is used, so tests need none.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use feed::{Cursor, CursorSettings, Feed as _, LiveFeed, Motion};
+use feed::{Cursor, CursorSettings, Feed as _, LiveFeed, Motion, TimeError};
 use jiff::tz::TimeZone;
 use layout::{Frame, Options};
 use procfs::SystemClock;
@@ -105,15 +106,19 @@ const SPIKE_SAMPLES_MAX: usize = 900;
 const SPIKE_BASE_MIN: usize = 5;
 const SPIKE_PERCENT_MIN: f64 = 10.0;
 
-/// Lines and columns of the list on the screen, as last drawn: what a click meets.
+/// Lines and columns of the list or pane on the screen, as last drawn: what a click meets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DrawnList {
     /// The line of the titles; the list begins below it.
     pub(crate) titles: u16,
     /// The columns of the list, with the column of the screen that follows each.
     pub(crate) columns: Vec<(u16, Column)>,
-    /// The first line below the list.
+    /// The column of the screen that follows each column of a pane.
+    pub(crate) pane_columns: Vec<u16>,
+    /// The first line below the list: the last of the screen.
     pub(crate) end: u16,
+    /// Titles of panes in that line.
+    pub(crate) panes: Vec<(Range<u16>, Pane)>,
 }
 
 /// The question to the user.
@@ -388,8 +393,7 @@ impl App {
             Action::Go(motion) => return self.travel(motion),
             Action::NextSpike => return self.next_spike(),
             Action::Pane(step) => {
-                self.turn_pane(step);
-                return Ok(if self.is_live() { NextStep::Tick } else { NextStep::Draw });
+                return Ok(self.show_pane(self.pane.next(&self.readings.frame(), step)));
             }
             Action::Now => {
                 return Ok(if self.is_recorded() { NextStep::Nothing } else { NextStep::Tick });
@@ -579,7 +583,13 @@ impl App {
         match recorded.moment(text, &present(recorded.zone.clone())) {
             Ok(at_ns) => self.travel(Motion::At(at_ns)),
             Err(error) => {
-                self.notice = Some(error.to_string());
+                self.notice = Some(match error {
+                    // The forms first: on a narrow screen the end is cut.
+                    TimeError::Form { error, .. } => {
+                        format!("write 10:15, -1h or 2026-11-22T10:15; '{}' is no time", error.text)
+                    }
+                    error => error.to_string(),
+                });
                 Ok(NextStep::Draw)
             }
         }

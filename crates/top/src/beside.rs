@@ -1,15 +1,15 @@
 //! What is beside the list of processes: panes, which one is shown and what keys do there, and the speed of
 //! a recording.
 
-use crate::app::{App, INTERVAL_SECONDS_MAX, INTERVAL_SECONDS_MIN};
+use crate::app::{App, INTERVAL_SECONDS_MAX, INTERVAL_SECONDS_MIN, NextStep};
 use crate::keys::{self, Action};
 use crate::panes::{Pane, PaneTable};
 
 impl App {
-    /// Shows the next pane of the feed, or the one before.
-    pub(crate) fn turn_pane(&mut self, step: isize) {
-        self.pane = self.pane.next(&self.readings.frame(), step);
-        (self.pane_first, self.pane_sort) = (0, None);
+    /// Shows a pane; of this machine with a sample, since its source may not have been read.
+    pub(crate) fn show_pane(&mut self, pane: Pane) -> NextStep {
+        (self.pane, self.pane_first, self.pane_sort) = (pane, 0, None);
+        if self.is_live() { NextStep::Tick } else { NextStep::Draw }
     }
 
     /// Plays a recording twice as fast, or with a negative step half as fast, and tells the speed.

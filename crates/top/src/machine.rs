@@ -268,14 +268,18 @@ fn tasks(machine: &mut MachineValues, frame: &Frame<'_>, sources: &ScreenSources
         machine.execs = rate(fields.execs);
         machine.exits = rate(fields.exits);
         machine.exits_lost = level(fields.exits_lost);
-        let busy = rate(fields.busy);
-        let attributed = rate(fields.attributed);
-        machine.unattributed = busy.and_then(|busy| Some((busy - attributed?) / 1e7));
+        machine.unattributed = unattributed_percent(rate(fields.busy), rate(fields.attributed));
         let way = fields.way.and_then(|field| row.text(field));
         machine.way = way.map(layout::text::escape);
         return;
     }
     count_tasks(machine, frame, sources);
+}
+
+/// The time in use that no process accounts for.  The two are not read at the same moment, so their
+/// difference may be a little below zero, which is none.
+fn unattributed_percent(busy_ns: Option<f64>, attributed_ns: Option<f64>) -> Option<f64> {
+    Some(((busy_ns? - attributed_ns?) / 1e7).max(0.0))
 }
 
 /// A recording without totals: the processes are counted.
@@ -319,4 +323,16 @@ fn own(machine: &mut MachineValues, frame: &Frame<'_>, sources: &ScreenSources) 
     machine.own_resident = fields.resident.and_then(|field| row.gauge(field));
     machine.own_calls =
         rate(fields.read_calls).map(|calls| calls + rate(fields.other_calls).unwrap_or(0.0));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_time_is_left_over_where_processes_have_more_than_all() {
+        assert_eq!(unattributed_percent(Some(2e9), Some(1.9e9)), Some(10.0));
+        assert_eq!(unattributed_percent(Some(1.9e9), Some(2e9)), Some(0.0));
+        assert_eq!(unattributed_percent(Some(2e9), None), None);
+    }
 }

@@ -1,5 +1,5 @@
-//! The mouse: a click on a title sorts, one on a line selects, a second one there opens it, and the
-//! wheel moves.
+//! The mouse: a click on a title sorts, one on a line selects, a second one there opens it, one on the name
+//! of a pane shows that, and the wheel moves.
 
 use ratatui_crossterm::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
@@ -34,8 +34,11 @@ impl App {
     }
 
     fn click(&mut self, x: u16, y: u16) -> NextStep {
-        if self.prompt != Prompt::None || self.detail.is_some() || self.pane != Pane::Processes {
+        if self.prompt != Prompt::None || self.detail.is_some() {
             return NextStep::Nothing;
+        }
+        if self.pane != Pane::Processes {
+            return self.click_on_pane(x, y);
         }
         let drawn = &self.drawn;
         if y == drawn.titles {
@@ -55,6 +58,21 @@ impl App {
         } else {
             return NextStep::Nothing;
         }
+        NextStep::Draw
+    }
+
+    fn click_on_pane(&mut self, x: u16, y: u16) -> NextStep {
+        let drawn = &self.drawn;
+        if y == drawn.end {
+            let pane =
+                drawn.panes.iter().find(|(place, _)| place.contains(&x)).map(|(_, pane)| *pane);
+            return pane.map_or(NextStep::Nothing, |pane| self.show_pane(pane));
+        }
+        let column = drawn.pane_columns.iter().position(|end| x < *end);
+        if y != drawn.titles || column.is_none() {
+            return NextStep::Nothing;
+        }
+        self.pane_sort = column;
         NextStep::Draw
     }
 }

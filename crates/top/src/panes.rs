@@ -137,10 +137,15 @@ impl Pane {
         frame.tracks.iter().find(|track| track.def.name == self.parts().1)
     }
 
+    /// The panes of a feed.
+    pub(crate) fn of_feed(frame: &Frame<'_>) -> Vec<Pane> {
+        let is_there = |pane: &Pane| *pane == Pane::Processes || pane.track(frame).is_some();
+        Pane::ALL.into_iter().filter(is_there).collect()
+    }
+
     /// The next pane of a feed, or the one before.
     pub(crate) fn next(self, frame: &Frame<'_>, step: isize) -> Pane {
-        let is_there = |pane: &Pane| *pane == Pane::Processes || pane.track(frame).is_some();
-        let all: Vec<Pane> = Pane::ALL.into_iter().filter(is_there).collect();
+        let all = Pane::of_feed(frame);
         let now = all.iter().position(|pane| *pane == self).unwrap_or(0);
         let next = (now.cast_signed() + step).rem_euclid(all.len().cast_signed());
         all[next.cast_unsigned()]

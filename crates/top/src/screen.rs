@@ -31,6 +31,7 @@ pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, theme: Theme) {
     }
     let used = panel::draw(app, &mut canvas);
     let last = area.height - 1;
+    (app.drawn.end, app.drawn.panes) = (last, Vec::new());
     if last > used {
         if app.detail.is_some() {
             detail::draw(app, &mut canvas, used, last);
@@ -79,7 +80,6 @@ fn list(app: &mut App, canvas: &mut Canvas<'_>, from: u16, to: u16) {
     let height = usize::from(to - from);
     app.page = height.saturating_sub(1).max(1);
     app.list.scroll(height);
-    app.drawn.end = to;
     let values = app.readings.values();
     let list = &app.list;
     let shown = app.columns();
@@ -218,14 +218,16 @@ fn command(
     }
 }
 
-/// The panes, with the one that is shown marked.
-fn pane_titles(app: &App, canvas: &mut Canvas<'_>, y: u16) {
+/// The panes of the feed, with the one that is shown marked.
+fn pane_titles(app: &mut App, canvas: &mut Canvas<'_>, x: u16, y: u16) {
     let faint = canvas.theme.faint();
-    let mut x = canvas.put(0, y, "?help Tab:", faint);
-    for pane in Pane::ALL {
+    let mut x = canvas.put(x, y, "?help Tab:", faint);
+    for pane in Pane::of_feed(&app.readings.frame()) {
         let style = if pane == app.pane { canvas.theme.header() } else { faint };
-        if x + 1 + u16::try_from(pane.title().len()).unwrap_or(0) <= canvas.area.width {
-            x = canvas.put(x + 1, y, pane.title(), style);
+        let begin = x + 1;
+        if begin + u16::try_from(pane.title().len()).unwrap_or(0) <= canvas.area.width {
+            x = canvas.put(begin, y, pane.title(), style);
+            app.drawn.panes.push((begin..x, pane));
         }
     }
 }
@@ -241,7 +243,7 @@ fn without_folders(line: &[u8]) -> &[u8] {
 }
 
 /// The last line: a question, a message, or the keys.
-fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
+fn bottom(app: &mut App, canvas: &mut Canvas<'_>, y: u16) {
     let strong = canvas.theme.strong();
     let typed = match &app.prompt {
         Prompt::Filter(text) => Some(("show only lines that contain: ", text)),
@@ -283,7 +285,7 @@ fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     }
     let x = canvas.put(0, y, &state, strong);
     if app.pane != Pane::Processes && app.detail.is_none() {
-        pane_titles(app, canvas, y);
+        pane_titles(app, canvas, x, y);
         return;
     }
     let keys: &[&str] = if app.detail.is_some() {

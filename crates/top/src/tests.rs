@@ -15,6 +15,8 @@ use super::values::GroupBy;
 use feed::Motion;
 use jiff::tz::TimeZone;
 
+mod panes_and_mouse;
+
 const PLAIN: Theme = Theme { colour: false, ascii: false };
 
 fn defs() -> Vec<Arc<SourceDef>> {
@@ -430,7 +432,7 @@ fn a_recording_is_moved_in() {
     assert_eq!(second(&app), 199);
     assert_eq!(app.notice.as_deref(), Some("no sudden load up to the last sample"));
     press(&mut app, "jnoonish\n");
-    assert!(app.notice.take().unwrap().contains("'noonish' is no time"), "and nothing moves");
+    assert!(draw(&mut app, 60, 24, PLAIN).contains("T10:15; 'noonish' is no time"), "whole");
     assert_eq!(second(&app), 199);
     assert_eq!(app.event(&Event::Key(KeyCode::Char('k').into())).unwrap(), NextStep::Draw);
     assert_eq!(app.prompt, Prompt::None, "nobody is there to get a signal");
@@ -659,28 +661,6 @@ fn processes_are_tagged_and_commands_moved() {
 }
 
 #[test]
-fn the_mouse_sorts_selects_and_moves() {
-    use ratatui_crossterm::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-    let mut made = hostile();
-    made.draw(80, 24);
-    let mut mouse = |kind, column, row| {
-        let event = Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
-        made.app.event(&event).unwrap();
-        draw(&mut made.app, 80, 24, PLAIN);
-        (made.app.list.settings.sort, made.app.list.cursor, made.app.detail.is_some())
-    };
-    let click = MouseEventKind::Down(MouseButton::Left);
-    assert_eq!(mouse(click, 3, 6).0, Column::Pid);
-    assert_eq!(mouse(click, 75, 6).0, Column::Command);
-    assert_eq!(mouse(click, 3, 6).0, Column::Pid);
-    assert_eq!(mouse(click, 3, 8).1, 1);
-    assert_eq!(mouse(MouseEventKind::ScrollDown, 3, 8).1, 4);
-    assert_eq!(mouse(MouseEventKind::ScrollUp, 3, 8).1, 1);
-    assert!(!mouse(click, 3, 23).2, "nothing is there");
-    assert!(mouse(click, 3, 8).2, "a second click opens it");
-}
-
-#[test]
 fn tagged_processes_get_the_signal() {
     let mut children: Vec<_> =
         (0..2).map(|_| std::process::Command::new("sleep").arg("60").spawn().unwrap()).collect();
@@ -705,50 +685,6 @@ fn tagged_processes_get_the_signal() {
         use std::os::unix::process::ExitStatusExt as _;
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
     }
-}
-
-#[test]
-fn panes_show_what_the_feed_has() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/proc/vm2");
-    let settings = ListSettings::default();
-    let live = open_live(&root, &settings);
-    let feed = SampleFeed::Live(Box::new(live));
-    let mut app = App::new(feed, Meta::new(), TimeZone::UTC, settings);
-    app.root = root;
-    app.tick().unwrap();
-    for width in [30, 60, 80, 120, 200] {
-        for (title, first) in [
-            ("CPU", "BUSY%"),
-            ("DISK", "UTIL%"),
-            ("INTERFACE", "RECV/s"),
-            ("CGROUP", "CPU%"),
-            ("RESOURCE", "SOME%"),
-            ("COMMAND", "PID"),
-        ] {
-            let step = app.event(&Event::Key(KeyCode::Tab.into())).unwrap();
-            assert_eq!(step, NextStep::Tick);
-            app.tick().unwrap();
-            let text = draw(&mut app, width, 24, PLAIN);
-            let titles = text.lines().find(|line| line.trim_start().starts_with(first));
-            assert!(titles.is_some_and(|line| line.contains(title)), "{title}: {text}");
-        }
-    }
-    app.event(&Event::Key(KeyCode::Tab.into())).unwrap();
-    app.tick().unwrap();
-    let text = draw(&mut app, 80, 24, PLAIN);
-    let stat = std::fs::read_to_string(app.root.join("proc/stat")).unwrap();
-    let cpus = stat.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu "));
-    let bars = text.lines().skip(7).filter(|line| line.contains('[')).count();
-    assert_eq!(bars, cpus.count().min(16), "{text}");
-    // What changes the list does nothing here; Esc goes back to it.
-    app.event(&Event::Key(KeyCode::Char('t').into())).unwrap();
-    assert!(!app.list.settings.tree);
-    for key in ['.', '.', ','] {
-        app.event(&Event::Key(KeyCode::Char(key).into())).unwrap();
-    }
-    assert_eq!(app.pane_sort, Some(0));
-    app.event(&Event::Key(KeyCode::Esc.into())).unwrap();
-    assert!(draw(&mut app, 80, 24, PLAIN).contains("COMMAND"));
 }
 
 #[test]

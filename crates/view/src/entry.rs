@@ -72,6 +72,19 @@ pub enum HeadingLines {
     Comments,
 }
 
+impl HeadingLines {
+    /// The headings in the text of a frame, each with the end of its line.
+    pub(crate) fn among(self, text: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let lines = text.split_inclusive(|&byte| byte == b'\n').enumerate();
+        let is_heading = move |(number, line): &(usize, &[u8])| match self {
+            HeadingLines::None => false,
+            HeadingLines::First => *number == 0,
+            HeadingLines::Comments => line.first() == Some(&b'#'),
+        };
+        lines.filter(is_heading).map(|(_, line)| line)
+    }
+}
+
 /// How a table of `--by` or `--diff` is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableForm {

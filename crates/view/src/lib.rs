@@ -24,6 +24,7 @@ mod entry;
 pub mod export;
 mod fields;
 mod groups;
+mod headings;
 mod json;
 mod openmetrics;
 mod parts;
@@ -45,6 +46,7 @@ pub use fields::{
     instance_text, keeps as is_shown, number as base_number, raw_in_base, to_base,
 };
 pub use groups::{GroupLine, GroupSums, Groups};
+pub use headings::HeadingsOnly;
 pub use json::Json;
 pub use openmetrics::{
     Backfill, FieldMetric, KnownMetric, MetricNames, PageForm, PageHost, PageStream, ScrapePage,
@@ -90,6 +92,11 @@ pub trait View {
     /// only for a view need not keep others.
     fn looks_at(&self, _source: usize) -> bool {
         true
+    }
+
+    /// Whether it has written all that it ever will: whoever reads samples for it alone may stop.
+    fn is_complete(&self) -> bool {
+        false
     }
 
     /// Writes what comes after the last frame.

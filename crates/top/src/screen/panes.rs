@@ -20,7 +20,8 @@ pub(super) fn draw(app: &mut App, canvas: &mut Canvas<'_>, from: u16, to: u16) {
     app.pane_first = app.pane_first.min(table.rows.len().saturating_sub(height));
     let bar = if pane == Pane::Cpus && canvas.area.width >= 60 { panel::BAR_WIDTH + 2 } else { 0 };
     let shown = table.fitting(canvas.area.width, NAME_WIDTH_MIN + bar);
-    titles(app.pane_sort, canvas, (&table, pane, shown), (from, bar));
+    let ends = titles(app.pane_sort, canvas, (&table, pane, shown), (from, bar));
+    (app.drawn.titles, app.drawn.pane_columns) = (from, ends);
     for (row, y) in table.rows.iter().skip(app.pane_first).zip(from + 1..to) {
         let mut x = 0;
         for column in 0..shown {
@@ -66,15 +67,17 @@ fn end_of_path(name: &str, room: usize, ascii: bool) -> (&'static str, &str) {
     (if ascii { ">" } else { "…" }, &name[start + part.unwrap_or(0)..])
 }
 
+/// Draws the titles; returns the column of the screen that follows each.
 fn titles(
     sort: Option<usize>,
     canvas: &mut Canvas<'_>,
     (table, pane, shown): (&PaneTable<'_>, Pane, usize),
     (y, bar): (u16, u16),
-) {
+) -> Vec<u16> {
     let style = canvas.theme.header();
     canvas.buffer.set_style(Rect::new(0, y, canvas.area.width, 1), style);
     let mut x = 0;
+    let mut ends = Vec::with_capacity(shown);
     for column in 0..shown {
         let (title, width) = table.title(column);
         let sorted = sort == Some(column);
@@ -82,8 +85,10 @@ fn titles(
             if sorted { style.add_modifier(Modifier::BOLD | Modifier::UNDERLINED) } else { style };
         canvas.field(x, y, title, width, false, style);
         x += width + 1;
+        ends.push(x);
     }
     canvas.put(x + bar, y, pane.of_names(), style);
+    ends
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use anyhow::{bail, ensure};
 use feed::{CollectlSettings, PlaySettings, RecordingSet};
 use layout::Options;
 use source::{ProcessOptions, SensorRules};
-use view::HeadingLines;
 
 use crate::display::{DisplayArguments, sources_for};
 
@@ -117,10 +116,6 @@ pub(crate) struct PlayArguments {
     /// Only the headers of the recordings
     #[arg(long)]
     pub(crate) showheader: bool,
-
-    /// Only the column headings
-    #[arg(long)]
-    pub(crate) showcolheaders: bool,
 
     /// Lines of a collectl recording that match, with the time of their interval
     #[arg(long, value_name = "REGEX")]
@@ -293,11 +288,6 @@ impl PlayArguments {
                 || !lines && !export && view.is_none_or(|entry| entry.table.is_some()),
             "--diff makes a table of its own, with {} if you like",
             crate::display::switches(" or", |entry| entry.table.is_some())
-        );
-        let headings = view.is_none_or(|entry| entry.headings != HeadingLines::None);
-        ensure!(
-            !self.showcolheaders || headings && !export,
-            "--showcolheaders: that format has no column headings"
         );
         let digests = !self.digests().is_empty();
         ensure!(

@@ -17,7 +17,7 @@ use super::heaviest;
 use super::plot_files::PlotFileSets;
 use super::report;
 use super::steps;
-use super::views::{Headings, OneView};
+use super::views::OneView;
 use crate::commands::watch::data_of_service;
 use crate::{daemon, stderr};
 
@@ -153,8 +153,8 @@ fn show(
     for note in arguments.display.idle_switches(&shown).iter().filter(|_| !arguments.quiet) {
         stderr::message(note);
     }
-    let mut consumer: Box<dyn frames::FrameConsumer + '_> = match &arguments.filename {
-        _ if arguments.showcolheaders => Box::new(Headings::new(arguments)),
+    let files = arguments.filename.as_ref().filter(|_| !arguments.display.showcolheaders);
+    let mut consumer: Box<dyn frames::FrameConsumer + '_> = match files {
         Some(path) if !arguments.digests().is_empty() => {
             Box::new(DigestFiles::new(path, arguments.digests()))
         }

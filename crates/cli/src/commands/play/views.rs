@@ -1,10 +1,10 @@
-//! Frames as text on standard output: a view, or its headings alone.
+//! Frames as text on standard output.
 
 use std::io::Write;
 
 use jiff::tz::TimeZone;
 use layout::Frame;
-use view::{HeadingLines, Setup, View};
+use view::{Setup, View};
 
 use super::arguments::PlayArguments;
 use super::frames::{FrameConsumer, PlayedSet};
@@ -50,10 +50,9 @@ impl FrameConsumer for OneView<'_> {
     }
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> anyhow::Result<bool> {
-        if let Some((_, view)) = &mut self.view {
-            view.frame(frame, out)?;
-        }
-        Ok(true)
+        let Some((_, view)) = &mut self.view else { return Ok(true) };
+        view.frame(frame, out)?;
+        Ok(!view.is_complete())
     }
 
     fn end(&mut self, out: &mut dyn Write) -> anyhow::Result<Vec<String>> {
@@ -63,53 +62,5 @@ impl FrameConsumer for OneView<'_> {
             notes.extend(view.notes());
         }
         Ok(notes)
-    }
-}
-
-/// Shows only the headings, `--showcolheaders`: the comment lines of the first frame.
-pub(crate) struct Headings<'a> {
-    view: OneView<'a>,
-}
-
-impl<'a> Headings<'a> {
-    /// Headings of the view that the arguments ask for.
-    pub(crate) fn new(arguments: &'a PlayArguments) -> Self {
-        Headings { view: OneView::new(arguments) }
-    }
-}
-
-impl FrameConsumer for Headings<'_> {
-    fn begin(&mut self, set: &PlayedSet<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
-        self.view.begin(set, &mut std::io::sink())
-    }
-
-    fn next_recording(&mut self, _out: &mut dyn Write) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> anyhow::Result<bool> {
-        let mut text = Vec::new();
-        self.view.frame(frame, &mut text)?;
-        let lines = text.split_inclusive(|&byte| byte == b'\n');
-        let mut any = false;
-        let headings = self.view.arguments.display.view(false)?.headings;
-        let mut first = true;
-        let is_heading = |line: &&[u8]| {
-            let is_first = std::mem::replace(&mut first, false);
-            match headings {
-                HeadingLines::None => false,
-                HeadingLines::First => is_first,
-                HeadingLines::Comments => line.first() == Some(&b'#'),
-            }
-        };
-        for line in lines.filter(is_heading) {
-            any = true;
-            out.write_all(line)?;
-        }
-        Ok(!any)
-    }
-
-    fn end(&mut self, _out: &mut dyn Write) -> anyhow::Result<Vec<String>> {
-        self.view.end(&mut std::io::sink())
     }
 }

@@ -51,11 +51,18 @@ pub(crate) struct RecordArguments {
     /// volumes (E, v, V); fractions allowed, 0 as fast as possible [default: 1:60:120, with -D
     /// 10:60:120; with nothing but Z, y, Y, E, v, V all three are the first, if that is given and
     /// not 0, or without -f, but not with -D]
-    #[arg(short = 'i', long = "interval", value_name = "I1[:I2[:I3]]", allow_hyphen_values = true)]
+    #[arg(
+        short = 'i',
+        long = "interval",
+        value_name = "I1[:I2[:I3]]",
+        allow_hyphen_values = true,
+        conflicts_with = "showcolheaders"
+    )]
     pub(crate) interval: Option<String>,
 
     /// Intervals to record, then end
-    #[arg(short = 'c', long = "count", value_name = "N", conflicts_with_all = ["runtime", "roll"],
+    #[arg(short = 'c', long = "count", value_name = "N",
+          conflicts_with_all = ["runtime", "roll", "showcolheaders"],
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
 
@@ -64,8 +71,13 @@ pub(crate) struct RecordArguments {
     pub(crate) runtime: Option<String>,
 
     /// Record to files in this directory, or with this prefix
-    #[arg(short = 'f', long = "filename", value_name = "PATH")]
+    #[arg(short = 'f', long = "filename", value_name = "PATH",
+          conflicts_with_all = ["showheader", "showcolheaders"])]
     pub(crate) filename: Option<PathBuf>,
+
+    /// Only the header that a recording would have
+    #[arg(long, conflicts_with_all = ["daemon", "listen", "address", "hosts", "stream"])]
+    pub(crate) showheader: bool,
 
     /// Begin new files at this time of day, every so many minutes, and keep them so many days
     /// (and the message logs so many months) [default: 7 days, 12 months, 1440 minutes]
@@ -194,7 +206,8 @@ pub(crate) struct RecordArguments {
 
     /// Record on these hosts, [USER@]HOST[:PORT],… (web[1-12] is twelve), by whit there, started by ssh:
     /// lines with the host in front, or recordings of each (-f); a host that fails is tried again
-    #[arg(long, value_name = "HOSTS", conflicts_with_all = ["daemon", "listen", "raw", "address"])]
+    #[arg(long, value_name = "HOSTS",
+          conflicts_with_all = ["daemon", "listen", "raw", "address", "showcolheaders"])]
     pub(crate) hosts: Option<String>,
 
     /// With --hosts: the program that logs in, with its options [default: ssh]
@@ -202,7 +215,7 @@ pub(crate) struct RecordArguments {
     pub(crate) ssh: Option<String>,
 
     /// Write samples to standard output for another whit (--hosts there), and neither text nor files
-    #[arg(long, conflicts_with_all = ["daemon", "listen", "raw", "address"])]
+    #[arg(long, conflicts_with_all = ["daemon", "listen", "raw", "address", "showcolheaders"])]
     pub(crate) stream: bool,
 
     #[command(flatten)]

@@ -42,12 +42,16 @@ use crate::{end_signals, stderr};
 
 /// Runs the verb.
 pub(crate) fn run(arguments: RecordArguments) -> anyhow::Result<ExitCode> {
-    let arguments = with_config(arguments)?;
+    let mut arguments = with_config(arguments)?;
     if arguments.display.lists.showtopopts {
         stderr::print(&crate::display::lists::sort_types())?;
         return Ok(ExitCode::SUCCESS);
     }
     arguments.check()?;
+    if arguments.display.showcolheaders {
+        // Two readings of everything, as fast as possible.
+        (arguments.interval, arguments.count) = (Some("0:1:1".to_owned()), Some(1));
+    }
     if let Some(names) = &arguments.hosts {
         return record_hosts(&arguments, names);
     }
@@ -76,6 +80,10 @@ fn record(
 ) -> anyhow::Result<ExitCode> {
     let mut clock = SystemClock;
     let settings = RecordSettings::new(arguments, clock.now())?;
+    if arguments.showheader {
+        feed::write_facts(&settings.meta, &mut io::stdout().lock())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(mask) = &arguments.umask {
         daemon::set_umask(mask)?;
     }

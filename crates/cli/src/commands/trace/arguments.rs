@@ -36,7 +36,7 @@ pub(crate) struct TraceArguments {
     pub(super) follow: u8,
 
     /// As the second f of -ff
-    #[arg(long, requires = "output")]
+    #[arg(long)]
     pub(super) output_separately: bool,
 
     /// Order of the rows: time, calls, errors, name, min-time, max-time, avg-time, none
@@ -87,7 +87,7 @@ pub(crate) struct TraceArguments {
     pub(super) output: Option<String>,
 
     /// Append to the file of -o
-    #[arg(short = 'A', long = "output-append-mode", requires = "output")]
+    #[arg(short = 'A', long = "output-append-mode")]
     pub(super) append: bool,
 
     /// Only strace's table or lines; -qq: without exits of tasks too
@@ -319,6 +319,13 @@ impl TraceArguments {
     /// Whether each task has a file of its own.
     pub(super) fn separates(&self) -> bool {
         (self.follow > 1 || self.output_separately) && self.output.is_some()
+    }
+
+    /// Options for the file of -o without one: as with strace, no error.  Of other hosts, who asked says it.
+    pub(super) fn idle(&self) -> impl Iterator<Item = &'static str> {
+        let is_alone = self.output.is_none() && self.report_mark.is_none();
+        let given = [(self.append, "-A"), (self.output_separately, "--output-separately")];
+        given.into_iter().filter(move |(is_given, _)| is_alone && *is_given).map(|(_, name)| name)
     }
 
     /// Where a tracer runs that is no parent of the command.

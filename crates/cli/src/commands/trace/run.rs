@@ -29,6 +29,9 @@ const TEXT_LIMIT_MAX: usize = 1 << 20;
 
 /// Runs the verb.
 pub(crate) fn run(arguments: &TraceArguments) -> anyhow::Result<ExitCode> {
+    for name in arguments.idle() {
+        crate::stderr::message(format_args!("{name} has no effect without -o"));
+    }
     if let Some(names) = &arguments.hosts {
         return run_on_hosts(arguments, names);
     }
