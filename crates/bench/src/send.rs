@@ -1,9 +1,10 @@
 //! The benchmark of handing samples over: CPU at the host and bytes on the wire for each value.
 //!
 //! `whit record` with `whit send --follow` pushes to a receiver of this benchmark, by each protocol;
-//! node_exporter and collectd's `write_prometheus` are scraped once a second as Prometheus does, packed.
-//! All take the subsystems CPU, memory, disks, network and load at 1 s.  They do not have the same
-//! fields of them, so costs are told for each value that arrives.
+//! node_exporter and collectd's `write_prometheus` are scraped once a second as Prometheus does, packed;
+//! collectd's `write_http` posts JSON to that receiver, as it is set by default.  All take the
+//! subsystems CPU, memory, disks, network and load at 1 s.  They do not have the same fields of them, so
+//! costs are told for each value that arrives.
 //!
 //! CPU is that of the processes at the host alone; bytes are the payload of TCP in both directions.
 
@@ -129,7 +130,7 @@ fn values(
         // One that does not start here, for want of a library, takes no part.
         let own = folder.join(format!("trial-{}", rivals.len() + missing.len()));
         std::fs::create_dir_all(&own)?;
-        match Agent::scraped(rival, &program, &own).and_then(Agent::stop) {
+        match Agent::rival(rival, &program, &own).and_then(Agent::stop) {
             Ok(()) => rivals.push((rival, program)),
             Err(error) => missing.push((rival, agents::why_not(&own, &error))),
         }
@@ -142,7 +143,7 @@ fn values(
             std::fs::create_dir_all(&own)?;
             let agent = match Protocol::ALL.get(at) {
                 Some(&protocol) => Agent::whit(&programs.whit, protocol, &own)?,
-                None => Agent::scraped(rivals[at - whits].0, &rivals[at - whits].1, &own)?,
+                None => Agent::rival(rivals[at - whits].0, &rivals[at - whits].1, &own)?,
             };
             progress.show(&format!("{}: round {} of {}", agent.name, round + 1, plan.rounds));
             rows.push(measure(agent, plan.seconds)?);

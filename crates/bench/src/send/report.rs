@@ -33,8 +33,9 @@ pub(super) fn report(
         .column("PSS MiB", "memory_mib", 1, |row| row.memory_mib);
     report.rows("send", "", &table, rows);
     report.say(
-        "\nWhit: `whit record` and `whit send --follow`, both programs, to a receiver that counts; the others\n\
-         are scraped once a second, packed if they can.  Bytes: payload of TCP, both directions.\n\
+        "\nWhit: `whit record` and `whit send --follow`, both programs, to a receiver that counts, as\n\
+         does collectd's write_http; the others are scraped once a second, packed if they can.\n\
+         Bytes: payload of TCP, both directions.\n\
          Every 5 s: a request has the samples of 5 s, and the engine has them so much later.",
     );
     let note = |(rival, why): &(Rival, String)| {
