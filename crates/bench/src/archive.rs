@@ -21,8 +21,7 @@ mod report;
 mod rival;
 
 use machine::{CPUS, CpuMachine, MODES, STARTED_S, record_processes};
-use rival::Rival;
-pub(crate) use rival::{bytes_below, percent};
+pub(crate) use rival::{Rival, bytes_below, percent};
 
 /// The length of a step of a day in about a thousand, in seconds: it divides a day.
 const STEP_S: u64 = 90;

@@ -163,9 +163,11 @@ impl Report {
         self.show(&grid);
     }
 
-    /// Adds what could not be measured, and why.
+    /// Adds what could not be measured, and why, to what was noted before.
     pub(crate) fn notes(&mut self, notes: &[String]) {
-        self.keep("notes", notes);
+        let mut all = self.json["notes"].as_array().cloned().unwrap_or_default();
+        all.extend(notes.iter().map(|note| Value::from(note.as_str())));
+        self.keep("notes", all);
         notes.iter().for_each(|note| self.say(format!("\nNote: {note}.")));
     }
 

@@ -1,9 +1,10 @@
 //! The benchmark of handing samples over: CPU at the host and bytes on the wire for each value.
 //!
 //! `whit record` with `whit send --follow` pushes to a receiver of this benchmark, by each protocol;
-//! node_exporter and collectd's `write_prometheus` are scraped once a second as Prometheus does, packed.
-//! All take the subsystems CPU, memory, disks, network and load at 1 s.  They do not have the same
-//! fields of them, so costs are told for each value that arrives.
+//! node_exporter and collectd's `write_prometheus` are scraped once a second as Prometheus does, packed;
+//! collectd's `write_http` posts JSON to that receiver, as it is set by default.  All take the
+//! subsystems CPU, memory, disks, network and load at 1 s.  They do not have the same fields of them, so
+//! costs are told for each value that arrives.
 //!
 //! CPU is that of the processes at the host alone; bytes are the payload of TCP in both directions.
 
@@ -18,23 +19,43 @@ use crate::report::{Report, add_version};
 use crate::watch::tree::TreeCost;
 
 mod agents;
+mod hosts;
 mod receiver;
 mod report;
 
 use agents::{Agent, Protocol, Rival};
+
+named! {
+    /// A part of the benchmark.
+    SendCase {
+        /// CPU and bytes for each value, beside others.
+        Values = "values",
+        /// A thousand hosts at once into VictoriaMetrics.
+        Hosts = "hosts",
+    }
+}
 
 /// The size of the benchmark.
 #[derive(Clone, Debug)]
 pub struct SendPlan {
     /// Rounds in which each contestant runs once.
     pub rounds: usize,
+    /// The parts that run.
+    pub cases: Vec<SendCase>,
     /// Seconds that are measured of each contestant in a round.
     pub seconds: u64,
     /// Whether node_exporter and collectd take part.
     pub has_rivals: bool,
+    /// Simulated hosts.
+    pub hosts: usize,
+    /// Seconds that they are sent.
+    pub hosts_seconds: u64,
     /// Where to make the files; the temporary folder without it.
     pub folder: Option<PathBuf>,
 }
+
+/// What a kept run of it is called by.
+const KIND: &str = "-send";
 
 /// What one contestant needed since its start.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,7 +84,39 @@ struct Row {
 /// If a program that takes part or a file fails.
 pub fn run(plan: &SendPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
     let mut machine = crate::report::machine(programs);
+    let victoria = programs.path.find("victoria-metrics");
+    add_version(&mut machine, "victoria-metrics", &version_of(victoria.as_deref(), "-version"));
     let folder = crate::folder::temporary(plan.folder.as_deref())?;
+    let mut report = match plan.cases.contains(&SendCase::Values) {
+        true => values(plan, programs, folder.path(), progress, machine)?,
+        false => Report::new(KIND, machine),
+    };
+    if plan.cases.contains(&SendCase::Hosts) {
+        match victoria {
+            Some(victoria) => {
+                let own = folder.path().join("hosts");
+                std::fs::create_dir_all(&own)?;
+                let outcome = hosts::run(plan, &programs.whit, &victoria, &own, progress)?;
+                report::add_hosts(&mut report, plan, &outcome);
+            }
+            None => report.notes(&[format!(
+                "{} hosts for {} s are not measured: victoria-metrics is not installed",
+                plan.hosts, plan.hosts_seconds
+            )]),
+        }
+    }
+    progress.done();
+    Ok(report)
+}
+
+/// Measures each contestant in turn.
+fn values(
+    plan: &SendPlan,
+    programs: &Programs,
+    folder: &Path,
+    progress: &Progress<'_>,
+    mut machine: serde_json::Value,
+) -> Result<Report> {
     let mut rivals = Vec::new();
     let mut missing = Vec::new();
     for rival in Rival::ALL {
@@ -75,9 +128,9 @@ pub fn run(plan: &SendPlan, programs: &Programs, progress: &Progress<'_>) -> Res
             continue;
         };
         // One that does not start here, for want of a library, takes no part.
-        let own = folder.path().join(format!("trial-{}", rivals.len() + missing.len()));
+        let own = folder.join(format!("trial-{}", rivals.len() + missing.len()));
         std::fs::create_dir_all(&own)?;
-        match Agent::scraped(rival, &program, &own).and_then(Agent::stop) {
+        match Agent::rival(rival, &program, &own).and_then(Agent::stop) {
             Ok(()) => rivals.push((rival, program)),
             Err(error) => missing.push((rival, agents::why_not(&own, &error))),
         }
@@ -86,17 +139,16 @@ pub fn run(plan: &SendPlan, programs: &Programs, progress: &Progress<'_>) -> Res
     let mut rounds: Vec<Vec<Row>> = vec![Vec::new(); whits + rivals.len()];
     for round in 0..plan.rounds {
         for (at, rows) in rounds.iter_mut().enumerate() {
-            let own = folder.path().join(format!("{round}-{at}"));
+            let own = folder.join(format!("{round}-{at}"));
             std::fs::create_dir_all(&own)?;
             let agent = match Protocol::ALL.get(at) {
                 Some(&protocol) => Agent::whit(&programs.whit, protocol, &own)?,
-                None => Agent::scraped(rivals[at - whits].0, &rivals[at - whits].1, &own)?,
+                None => Agent::rival(rivals[at - whits].0, &rivals[at - whits].1, &own)?,
             };
             progress.show(&format!("{}: round {} of {}", agent.name, round + 1, plan.rounds));
             rows.push(measure(agent, plan.seconds)?);
         }
     }
-    progress.done();
     let rows: Vec<Row> = rounds.iter().filter_map(|rows| medians(rows)).collect();
     Ok(report::report(plan, &rows, &missing, machine))
 }

@@ -18,7 +18,7 @@ use crate::process::{Running, microseconds, spent};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running server.
-pub(super) struct Rival {
+pub(crate) struct Rival {
     running: Running,
     address: SocketAddr,
 }
@@ -36,7 +36,7 @@ impl Rival {
     }
 
     /// Starts VictoriaMetrics on a folder, and waits until it answers.
-    pub(super) fn victoria_metrics(program: &Path, data: &Path) -> Result<Self> {
+    pub(crate) fn victoria_metrics(program: &Path, data: &Path) -> Result<Self> {
         let mut command = Command::new(program);
         command.arg(format!("-storageDataPath={}", data.display()));
         command.args(["-retentionPeriod=100y", "-search.latencyOffset=0s"]);
@@ -103,7 +103,17 @@ impl Rival {
         Ok(Measurement { wall_us, ..after.since(&before, 1) })
     }
 
-    pub(super) fn stop(self) -> Result<()> {
+    /// Where it is asked.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.running.id()
+    }
+
+    pub(crate) fn stop(self) -> Result<()> {
         self.running.stop().map(|_| ())
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::receiver::Receiver;
+use super::receiver::{Receiver, Understands};
 use super::{Spent, add_tree};
 use crate::SearchPath;
 use crate::error::{Context, Error, Result, ensure};
@@ -21,21 +21,25 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const SAID: &str = "stderr";
 const SAID_BYTES_MAX: u64 = 64 << 10;
 
-/// A program that is scraped.
+/// Another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rival {
+    /// It is scraped.
     NodeExporter,
-    /// With `write_prometheus`.
+    /// With `write_prometheus`, it is scraped.
     Collectd,
+    /// With `write_http`, it posts.
+    CollectdHttp,
 }
 
 impl Rival {
-    pub(super) const ALL: [Rival; 2] = [Rival::NodeExporter, Rival::Collectd];
+    pub(super) const ALL: [Rival; 3] = [Rival::NodeExporter, Rival::Collectd, Rival::CollectdHttp];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Rival::NodeExporter => "node_exporter",
             Rival::Collectd => "collectd, write_prometheus",
+            Rival::CollectdHttp => "collectd, write_http",
         }
     }
 
@@ -45,7 +49,7 @@ impl Rival {
             Rival::NodeExporter => {
                 path.find("node_exporter").or_else(|| path.find("prometheus-node-exporter"))
             }
-            Rival::Collectd => path.find("collectd").or_else(|| {
+            Rival::Collectd | Rival::CollectdHttp => path.find("collectd").or_else(|| {
                 Some(PathBuf::from("/usr/sbin/collectd")).filter(|file| file.is_file())
             }),
         }
@@ -55,11 +59,17 @@ impl Rival {
     pub(super) fn version(self) -> &'static str {
         match self {
             Rival::NodeExporter => "--version",
-            Rival::Collectd => "-h",
+            Rival::Collectd | Rival::CollectdHttp => "-h",
         }
     }
 
-    /// The command that takes the same subsystems as whit, at 1 s, and is scraped at `address`.
+    /// Starts it in a folder, where what it says of errors is kept.
+    fn start(self, program: &Path, address: SocketAddr, folder: &Path) -> Result<Running> {
+        let said = std::fs::File::create(folder.join(SAID))?;
+        Running::start(silent(&mut self.command(program, address, folder)?).stderr(said))
+    }
+
+    /// The command that takes the same subsystems as whit, at 1 s, and is scraped at `address` or posts to it.
     fn command(self, program: &Path, address: SocketAddr, folder: &Path) -> Result<Command> {
         let mut command = Command::new(program);
         if self == Rival::NodeExporter {
@@ -71,14 +81,22 @@ impl Rival {
             return Ok(command);
         }
         let (root, own, port) = (root_of(program), folder.display(), address.port());
+        let writer = match self {
+            Rival::CollectdHttp => format!(
+                "LoadPlugin write_http\n<Plugin write_http>\n<Node \"a\">\nURL \"http://{address}/\"\n\
+                 Format \"JSON\"\n</Node>\n</Plugin>\n"
+            ),
+            _ => format!(
+                "LoadPlugin write_prometheus\n<Plugin write_prometheus>\n  Port \"{port}\"\n</Plugin>\n"
+            ),
+        };
         let root = root.display();
         let plugins = ["cpu", "load", "memory", "vmem", "swap", "disk", "interface"];
         let plugins = plugins.map(|name| format!("LoadPlugin {name}\n")).concat();
         let text = format!(
             "Hostname \"a\"\nFQDNLookup false\nInterval 1\nBaseDir \"{own}\"\n\
              PIDFile \"{own}/pid\"\nPluginDir \"{root}/usr/lib/collectd\"\n\
-             TypesDB \"{root}/usr/share/collectd/types.db\"\n{plugins}\
-             LoadPlugin write_prometheus\n<Plugin write_prometheus>\n  Port \"{port}\"\n</Plugin>\n"
+             TypesDB \"{root}/usr/share/collectd/types.db\"\n{plugins}{writer}"
         );
         let file = folder.join("collectd.conf");
         std::fs::write(&file, text)?;
@@ -93,8 +111,8 @@ pub(super) struct Protocol {
     name: &'static str,
     /// What `--to` calls it.
     kind: &'static str,
-    /// Whether the receiver knows remote write 2.0.
-    receiver_knows_2: bool,
+    /// What the receiver understands.
+    receiver: Understands,
     /// What `--every` says.
     every: &'static str,
 }
@@ -103,23 +121,23 @@ impl Protocol {
     /// Each as soon as samples are there, and in requests of 5 s, which is how long Prometheus itself waits
     /// at most before it sends by remote write.
     pub(super) const ALL: [Protocol; 8] = [
-        Self::new("remote write 2.0", "remote-write", true, "1s"),
-        Self::new("remote write 1.0", "remote-write", false, "1s"),
-        Self::new("OTLP", "otlp", false, "1s"),
-        Self::new("line protocol", "influx", false, "1s"),
-        Self::new("remote write 2.0, every 5 s", "remote-write", true, "5s"),
-        Self::new("remote write 1.0, every 5 s", "remote-write", false, "5s"),
-        Self::new("OTLP, every 5 s", "otlp", false, "5s"),
-        Self::new("line protocol, every 5 s", "influx", false, "5s"),
+        Self::new("remote write 2.0", "remote-write", Understands::RemoteWrite2, "1s"),
+        Self::new("remote write 1.0", "remote-write", Understands::Nothing, "1s"),
+        Self::new("OTLP", "otlp", Understands::Nothing, "1s"),
+        Self::new("line protocol", "influx", Understands::Nothing, "1s"),
+        Self::new("remote write 2.0, every 5 s", "remote-write", Understands::RemoteWrite2, "5s"),
+        Self::new("remote write 1.0, every 5 s", "remote-write", Understands::Nothing, "5s"),
+        Self::new("OTLP, every 5 s", "otlp", Understands::Nothing, "5s"),
+        Self::new("line protocol, every 5 s", "influx", Understands::Nothing, "5s"),
     ];
 
     const fn new(
         name: &'static str,
         kind: &'static str,
-        receiver_knows_2: bool,
+        receiver: Understands,
         every: &'static str,
     ) -> Self {
-        Protocol { name, kind, receiver_knows_2, every }
+        Protocol { name, kind, receiver, every }
     }
 }
 
@@ -134,6 +152,8 @@ pub(super) struct Agent {
 enum Way {
     /// It posts them; its cursor, below a folder of recordings, counts them.
     Pushed { receiver: Receiver, whit: PathBuf, folder: PathBuf },
+    /// It posts them to a receiver that counts them.
+    Counted(Receiver),
     /// It is scraped over a connection that is kept.
     Scraped { connection: TcpStream, address: SocketAddr, wire_bytes: u64, values: u64, each: u64 },
 }
@@ -141,7 +161,7 @@ enum Way {
 impl Agent {
     /// Starts `whit record` and `whit send`, and waits until something has arrived.
     pub(super) fn whit(program: &Path, protocol: Protocol, folder: &Path) -> Result<Self> {
-        let receiver = Receiver::start(protocol.receiver_knows_2)?;
+        let receiver = Receiver::start(protocol.receiver)?;
         let mut record = Command::new(program);
         record.args(["record", "-scdnm", "-i1", "-f"]).arg(folder.join(""));
         let mut record = Running::start(silent(&mut record))?;
@@ -160,12 +180,25 @@ impl Agent {
         Ok(Agent { name: format!("whit, {}", protocol.name), programs: vec![record, send], way })
     }
 
-    /// Starts a program that is scraped, and waits until it has values.
-    pub(super) fn scraped(rival: Rival, program: &Path, folder: &Path) -> Result<Self> {
+    /// Starts another program, and waits until it has values.
+    pub(super) fn rival(rival: Rival, program: &Path, folder: &Path) -> Result<Self> {
+        let (running, way) = match rival {
+            Rival::CollectdHttp => Self::posting(rival, program, folder)?,
+            _ => Self::scraped(rival, program, folder)?,
+        };
+        Ok(Agent { name: rival.name().to_owned(), programs: vec![running], way })
+    }
+
+    fn posting(rival: Rival, program: &Path, folder: &Path) -> Result<(Running, Way)> {
+        let receiver = Receiver::start(Understands::CollectdJson)?;
+        let mut running = rival.start(program, receiver.address, folder)?;
+        running.wait_until(PATIENCE, || receiver.values() > 0)?;
+        Ok((running, Way::Counted(receiver)))
+    }
+
+    fn scraped(rival: Rival, program: &Path, folder: &Path) -> Result<(Running, Way)> {
         let address = free_address()?;
-        let mut command = rival.command(program, address, folder)?;
-        let said = std::fs::File::create(folder.join(SAID))?;
-        let mut running = Running::start(silent(&mut command).stderr(said))?;
+        let mut running = rival.start(program, address, folder)?;
         running.wait_until(PATIENCE, || {
             get(address, "/metrics", false).is_ok_and(|answer| values_in(&answer.text()) > 0)
         })?;
@@ -175,8 +208,7 @@ impl Agent {
         connection.set_read_timeout(Some(PATIENCE))?;
         // What is measured comes packed.
         let each = values_in(&get(address, "/metrics", false)?.text());
-        let way = Way::Scraped { connection, address, wire_bytes: 0, values: 0, each };
-        Ok(Agent { name: rival.name().to_owned(), programs: vec![running], way })
+        Ok((running, Way::Scraped { connection, address, wire_bytes: 0, values: 0, each }))
     }
 
     /// What happens once a second.
@@ -195,6 +227,9 @@ impl Agent {
         match &self.way {
             Way::Scraped { wire_bytes, values, .. } => {
                 (spent.wire_bytes, spent.values) = (*wire_bytes, *values);
+            }
+            Way::Counted(receiver) => {
+                (spent.wire_bytes, spent.values) = (receiver.bytes(), receiver.values());
             }
             Way::Pushed { receiver, whit, folder } => {
                 // Between two requests bytes and values are of the same samples.
@@ -282,11 +317,13 @@ mod tests {
         let text =
             "#!/bin/sh\necho loaded >&2\nprintf 'ERROR: no libx.so.1\\033[1m\\n' >&2\nexit 1\n";
         testkit::write_program(&program, text).unwrap();
-        let error = Agent::scraped(Rival::Collectd, &program, folder.path()).err().unwrap();
-        let said = why_not(folder.path(), &error);
-        assert!(said.starts_with("ERROR: no libx.so.1") && !said.contains('\x1b'), "{said:?}");
-        std::fs::write(folder.path().join(SAID), "").unwrap();
-        assert!(why_not(folder.path(), &error).contains("ended: exit status: 1"));
+        for rival in [Rival::Collectd, Rival::CollectdHttp] {
+            let error = Agent::rival(rival, &program, folder.path()).err().unwrap();
+            let said = why_not(folder.path(), &error);
+            assert!(said.starts_with("ERROR: no libx.so.1") && !said.contains('\x1b'), "{said:?}");
+            std::fs::write(folder.path().join(SAID), "").unwrap();
+            assert!(why_not(folder.path(), &error).contains("ended: exit status: 1"));
+        }
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! A thread for each connection, which is kept open; a request must say its length.  It counts the payload of TCP in
 //! both directions, heads included.  One that knows remote write 2.0 says how many samples a request of that
-//! version has, as its specification wants it; else a sender falls back to 1.0.
+//! version has, as its specification wants it; else a sender falls back to 1.0.  The values in requests of
+//! collectd are counted, too, since nobody else does.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,6 +11,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use prost::Message as _;
+use serde_json::Value;
+
+/// What it understands of a request besides its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Understands {
+    Nothing,
+    RemoteWrite2,
+    /// What collectd's `write_http` posts.
+    CollectdJson,
+}
 
 /// The answer to every request, but those of remote write 2.0 to an engine that knows it.
 const ANSWER: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
@@ -37,33 +48,45 @@ struct WrittenSeries {
 /// Takes requests until this process ends.
 pub(super) struct Receiver {
     pub(super) address: SocketAddr,
-    bytes: Arc<AtomicU64>,
+    counted: Arc<Counted>,
+}
+
+/// What came so far.
+#[derive(Debug, Default)]
+struct Counted {
+    bytes: AtomicU64,
+    values: AtomicU64,
 }
 
 impl Receiver {
-    /// Starts one; whether it knows remote write 2.0.
-    pub(super) fn start(knows_2: bool) -> io::Result<Self> {
+    /// Starts one.
+    pub(super) fn start(understands: Understands) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
-        let bytes = Arc::new(AtomicU64::new(0));
-        let sum = bytes.clone();
+        let counted = Arc::new(Counted::default());
+        let sum = counted.clone();
         std::thread::spawn(move || {
             for connection in listener.incoming().map_while(Result::ok) {
                 let sum = sum.clone();
                 // A sender that ends closes its connection anywhere.
-                std::thread::spawn(move || drop(serve(connection, knows_2, &sum)));
+                std::thread::spawn(move || drop(serve(connection, understands, &sum)));
             }
         });
-        Ok(Receiver { address, bytes })
+        Ok(Receiver { address, counted })
     }
 
     /// Bytes that came and went.
     pub(super) fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
+        self.counted.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Values in what collectd posted.
+    pub(super) fn values(&self) -> u64 {
+        self.counted.values.load(Ordering::Relaxed)
     }
 }
 
-fn serve(mut connection: TcpStream, knows_2: bool, sum: &AtomicU64) -> io::Result<()> {
+fn serve(mut connection: TcpStream, understands: Understands, sum: &Counted) -> io::Result<()> {
     let mut waiting = Vec::new();
     let mut part = [0; 64 << 10];
     loop {
@@ -71,13 +94,16 @@ fn serve(mut connection: TcpStream, knows_2: bool, sum: &AtomicU64) -> io::Resul
             if waiting.len() < head + body {
                 break;
             }
-            let answer = match knows_2 {
-                true => answer(&waiting[..head], &waiting[head..head + body])?,
-                false => ANSWER.to_vec(),
+            let text = &waiting[head..head + body];
+            let (answer, values) = match understands {
+                Understands::Nothing => (ANSWER.to_vec(), 0),
+                Understands::RemoteWrite2 => (answer(&waiting[..head], text)?, 0),
+                Understands::CollectdJson => (ANSWER.to_vec(), values_of_collectd(text)?),
             };
             waiting.drain(..head + body);
             // Before the answer: the sender counts its values when it has that.
-            sum.fetch_add((head + body + answer.len()) as u64, Ordering::Relaxed);
+            sum.bytes.fetch_add((head + body + answer.len()) as u64, Ordering::Relaxed);
+            sum.values.fetch_add(values, Ordering::Relaxed);
             connection.write_all(&answer)?;
         }
         match connection.read(&mut part)? {
@@ -104,6 +130,13 @@ fn answer(head: &[u8], body: &[u8]) -> io::Result<Vec<u8>> {
     Ok(text.into_bytes())
 }
 
+/// The numbers in an array of collectd's value lists; one that it does not know is null.
+fn values_of_collectd(body: &[u8]) -> io::Result<u64> {
+    let lists: Vec<Value> = serde_json::from_slice(body)?;
+    let values = lists.iter().filter_map(|list| list["values"].as_array()).flatten();
+    Ok(values.filter(|value| value.is_number()).count() as u64)
+}
+
 /// The lengths of the head and of the body of a request; none if its head is not whole.
 fn request(bytes: &[u8]) -> io::Result<Option<(usize, usize)>> {
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
@@ -125,7 +158,7 @@ mod tests {
 
     #[test]
     fn every_byte_of_a_request_and_its_answer_counts() {
-        let receiver = Receiver::start(false).unwrap();
+        let receiver = Receiver::start(Understands::Nothing).unwrap();
         let mut sender = TcpStream::connect(receiver.address).unwrap();
         let text = b"POST /a HTTP/1.1\r\ncontent-Length: 3\r\n\r\nabc";
         let mut answer = [0; ANSWER.len()];
@@ -142,6 +175,14 @@ mod tests {
             let head = format!("POST /a HTTP/1.1\r\nContent-Length: {length}\r\n\r\n");
             assert_eq!(request(head.as_bytes()).is_ok(), is_taken);
         }
+    }
+
+    #[test]
+    fn values_of_collectd_are_its_numbers() {
+        let text = br#"[{"values":[1,2.5e3],"dsnames":["rx","tx"]},{"values":[null]},{"meta":{}}]"#;
+        assert_eq!(values_of_collectd(text).unwrap(), 2);
+        assert!(values_of_collectd(&text[..text.len() - 1]).is_err());
+        assert!(values_of_collectd(b"{}").is_err());
     }
 
     #[test]
