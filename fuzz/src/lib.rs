@@ -40,6 +40,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("log_frame", logs::log_frame),
     ("log_handshake", logs::log_handshake),
     ("log_host", logs::log_host),
+    ("log_journal", logs::log_journal),
     ("log_line", logs::log_line),
     ("log_otlp", logs::log_otlp),
     ("log_process", logs::log_process),

@@ -78,6 +78,13 @@ fn short_process(file: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// The bytes are a file of a journal.
+pub fn log_journal(bytes: &[u8]) {
+    let folder = folder();
+    std::fs::write(folder.path().join("x.journal"), bytes).unwrap();
+    assert!(log_proxy::fuzzing::read_journals(folder.path()) <= bytes.len());
+}
+
 /// The bytes are a ring.
 pub fn log_ring(bytes: &[u8]) {
     let Ok(mut reader) = RingReader::from_file(file(bytes), Path::new("1-2-3.ring")) else {
@@ -475,6 +482,8 @@ pub fn seeds(name: &str) -> Vec<Vec<u8>> {
                 with(2, &log_store::fuzzing::short_columns(&records.repeat(9), 9 * count as u16)),
             ]
         }
+        // All of them are files.
+        "log_journal" => Vec::new(),
         other => panic!("{other}"),
     }
 }

@@ -80,6 +80,13 @@ fn put_text(out: &mut Vec<u8>, head: [u8; 4], text: &[u8]) {
 
 /// Calls `use_record` with a record as readers see it.
 fn with_record<T>(call: &Call, use_record: impl FnOnce(&LogRecord<'_>) -> T) -> T {
+    let mut dictionary = Dictionary::default();
+    add_entries(&mut dictionary, call);
+    with_record_of(&dictionary, call, use_record)
+}
+
+/// Adds the call site, and then the context.
+fn add_entries(dictionary: &mut Dictionary, call: &Call) {
     let mut site = vec![77, 0, 0, 0, call.site_level, call.format_kind];
     site.extend([call.arguments.len() as u8, 0]);
     for text in [&call.file, &call.routine, &call.format] {
@@ -100,9 +107,15 @@ fn with_record<T>(call: &Call, use_record: impl FnOnce(&LogRecord<'_>) -> T) -> 
         context.extend(name.as_bytes());
         context.extend(value.as_bytes());
     }
-    let mut dictionary = Dictionary::default();
     dictionary.add(&encode_entry(1, entry::SITE, &site)).unwrap();
     dictionary.add(&encode_entry(2, entry::CONTEXT, &context)).unwrap();
+}
+
+fn with_record_of<T>(
+    dictionary: &Dictionary,
+    call: &Call,
+    use_record: impl FnOnce(&LogRecord<'_>) -> T,
+) -> T {
     let mut body = Vec::new();
     call.arguments.iter().for_each(|value| put_value(&mut body, value));
     for (name, value) in &call.data {
@@ -125,7 +138,7 @@ fn with_record<T>(call: &Call, use_record: impl FnOnce(&LogRecord<'_>) -> T) -> 
         tid: 4712,
         ring: 3,
     };
-    use_record(&LogRecord::new(&record, &dictionary, origin, 1_402_161_290_658_123_456))
+    use_record(&LogRecord::new(&record, dictionary, origin, 1_402_161_290_658_123_456))
 }
 
 fn message(format: &str, format_kind: u8, arguments: &[Value]) -> Vec<u8> {
@@ -697,6 +710,34 @@ fn a_record_is_the_same_behind_all_others() {
                 "{call:?}"
             );
         }
+    }
+}
+
+/// A record shows what its own dictionary has by then, also one of the same numbers, as a clone has.
+#[test]
+fn a_record_shows_its_dictionary_as_it_is() {
+    let one = Call { format: "one".to_owned(), format_kind: 1, level: 4, ..Call::default() };
+    let two = Call { format: "two".to_owned(), file: "two.c".to_owned(), ..one.clone() };
+    let mut kept = JsonFormat::default();
+    let mut shown = |dictionary: &Dictionary| {
+        let mut out = Vec::new();
+        with_record_of(dictionary, &one, |record| kept.put(&mut out, record));
+        String::from_utf8(out).unwrap()
+    };
+    let empty = Dictionary::default();
+    let (mut first, mut second) = (empty.clone(), empty.clone());
+    for _ in 0..2 {
+        for dictionary in [&empty, &first] {
+            assert!(shown(dictionary).contains("\"call site 1 is not known\""));
+        }
+    }
+    add_entries(&mut first, &one);
+    add_entries(&mut second, &two);
+    for _ in 0..2 {
+        assert!(shown(&first).contains("\"message\":\"one\""));
+        assert!(!shown(&first).contains("two.c"));
+        assert!(shown(&second).contains("two.c"));
+        assert!(!shown(&empty).contains("two.c"));
     }
 }
 

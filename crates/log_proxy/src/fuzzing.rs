@@ -1,5 +1,5 @@
-//! For fuzz targets: a proxy without a server, spools of arbitrary bytes with right checksums.  Not part
-//! of the interface.
+//! For fuzz targets: a proxy without a server, spools of arbitrary bytes with right checksums, files of
+//! journals.  Not part of the interface.
 
 use std::path::Path;
 use std::time::Duration;
@@ -29,6 +29,12 @@ pub fn read_rings(rings: &Path, spool: &Path, rounds: usize) {
         sync: None,
     };
     Proxy::new(settings, spool).run_to_end(rounds);
+}
+
+/// Reads the files of the journals in a folder; gives how many entries they have.
+#[must_use]
+pub fn read_journals(folder: &Path) -> usize {
+    crate::input::entries_of_files(folder)
 }
 
 /// The bytes with the checksums of a spool segment and its frames, wherever one begins.

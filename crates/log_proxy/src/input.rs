@@ -12,6 +12,7 @@ mod fields;
 mod follow;
 mod frames;
 mod journal;
+mod journal_files;
 mod kept;
 mod kernel;
 mod otlp;
@@ -38,6 +39,7 @@ use cursor::CursorFile;
 use output::InputRecords;
 
 pub use frames::{InputFrame, InputFrames};
+pub(crate) use journal::entries_of_files;
 pub use syslog::SyslogMessage;
 
 /// Longest text of one record; what is longer is left out, and counted in it.

@@ -3,6 +3,8 @@
 //! Append-only; an entry's number is its place, from 1.  Entries are plain bytes with a CRC-32C, so
 //! a copy of them decodes records anywhere.  What is malformed ends the dictionary there.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::abi::entry;
 use crate::abi::padded;
 use crate::bytes::{u16_at, u32_at};
@@ -86,13 +88,32 @@ pub enum DictionaryEntry {
 pub struct Dictionary {
     entries: Vec<DictionaryEntry>,
     length_bytes: u64,
+    identity: Identity,
+}
+
+/// A number that no other dictionary of this program has; a clone gets one of its own, since other entries
+/// may follow in it.
+#[derive(Debug)]
+struct Identity(u64);
+
+impl Default for Identity {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Identity(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl Clone for Identity {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 impl Dictionary {
     /// A dictionary of entries that come from elsewhere than a file; their numbers are their places, from 1.
     #[must_use]
     pub fn of(entries: Vec<DictionaryEntry>) -> Self {
-        Dictionary { entries, length_bytes: 0 }
+        Dictionary { entries, ..Self::default() }
     }
 
     /// Adds the entries of some bytes, as they are in the file; gives how many bytes were used.
@@ -158,6 +179,13 @@ impl Dictionary {
     #[must_use]
     pub fn text(&self, number: u32) -> Option<&[u8]> {
         if let DictionaryEntry::Text(text) = self.get(number)? { Some(text) } else { None }
+    }
+
+    /// A number that no other dictionary of this program has.  With the same one, an entry of the same number
+    /// is the same for ever: whoever has compared two entries once need not do so again.
+    #[must_use]
+    pub fn identity(&self) -> u64 {
+        self.identity.0
     }
 
     /// Entries; their numbers are 1 to this.

@@ -44,7 +44,7 @@ pub use engines::{NatsServer, Prometheus, VictoriaMetrics};
 pub use fake::{FakeHost, as_nobody};
 pub use html::assert_plain_html;
 pub use http::{HttpAnswer, http, http_over, http_raw};
-pub use journal_remote::JournalRemote;
+pub use journal_remote::{JournalRemote, make_journal};
 pub use parallel::{has_parallel, parallel};
 pub use program::write_program;
 pub use random::Random;

@@ -163,18 +163,23 @@ fn head_sum(file: &File, length: u64) -> io::Result<u32> {
 
 /// Opens a file of lines; `None`: it is not there.
 fn open(path: &Path, offset: u64) -> io::Result<Option<Followed>> {
+    match open_regular(path) {
+        Ok((file, facts)) => Ok(Some(Followed::new(file, &facts, offset))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens what must be a file to be read by positions.
+pub(super) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
     // A pipe without a writer must not stop the input.
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = match File::options().read(true).custom_flags(flags).open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
     let facts = file.metadata()?;
     if !facts.is_file() {
         return Err(io::Error::other("it is no file: only files can be followed"));
     }
-    Ok(Some(Followed::new(file, &facts, offset)))
+    Ok((file, facts))
 }
 
 /// The files that were rotated, and the file itself, the oldest first.

@@ -1,17 +1,23 @@
-//! The journal, by `journalctl -o export`: `NAME=value` lines, or a name, a length and bytes; an empty line
-//! ends an entry.  The cursor is the journal's own.  The journal is that of this machine, or what a folder has:
-//! those of other machines, which `systemd-journal-remote` has taken.
+//! The journal of this machine, or what a folder has: those of other machines, which `systemd-journal-remote`
+//! has taken.  The cursor is the journal's own.
+//!
+//! What is there at the start is read from the files themselves, at a fraction of the cost; see
+//! `journal_files`.  What follows, and what cannot be read so, comes by `journalctl -o export`: `NAME=value`
+//! lines, or a name, a length and bytes; an empty line ends an entry.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::ops::Range;
 use std::os::fd::AsFd as _;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use logring::{LogLevel, LogValue};
+use text::integer::push_u64;
 
 use super::cursor::{CURSOR, Written};
 use super::fields::{LEFT_OUT, level_of, wait_for};
+use super::journal_files::{EntryPlace, JournalError, JournalFiles};
 use super::{InputPlace, PATIENCE, TEXT_BYTES_MAX, later};
 
 /// Fields of an entry that are kept.
@@ -34,7 +40,14 @@ fn run(place: &mut InputPlace) -> io::Result<()> {
         Written::Text(text) => text,
         _ => saved.place,
     });
-    loop {
+    match read_files(place, &mut cursor)? {
+        None if place.control.is_once => return Ok(()),
+        None => {}
+        Some(error) => {
+            place.records.write_own(LogLevel::Notice, &format!("{error}: journalctl reads on"));
+        }
+    }
+    while !place.is_ending() {
         let mut child = start(place, &cursor)?;
         let done = read_entries(place, &mut child, &mut cursor);
         let _ = child.kill();
@@ -54,6 +67,57 @@ fn run(place: &mut InputPlace) -> io::Result<()> {
             std::thread::sleep(PATIENCE);
         }
     }
+    Ok(())
+}
+
+/// Reads what the files have behind the cursor; gives what keeps it from the rest.
+fn read_files(place: &mut InputPlace, cursor: &mut Vec<u8>) -> io::Result<Option<JournalError>> {
+    let after = EntryPlace::parse(cursor);
+    if after.is_none() && !cursor.is_empty() {
+        return Ok(Some(JournalError::Files("the cursor is not one of a journal")));
+    }
+    let folder = (!place.target.is_empty()).then(|| Path::new(&place.target));
+    let mut files = match JournalFiles::open(folder, after) {
+        Ok(files) => files,
+        Err(error) => return Ok(Some(error)),
+    };
+    let (mut entry, mut own) = (JournalEntry::default(), Vec::new());
+    while !place.is_ending() {
+        match entry.read_from(&mut files, &mut own) {
+            Ok(true) => write_entry(place, &entry, &own, cursor)?,
+            Ok(false) => break,
+            Err(error) => return Ok(Some(error)),
+        }
+    }
+    Ok(None)
+}
+
+/// Reads the files of a folder up to what cannot be read; gives how many entries that were: for fuzz targets.
+pub(crate) fn entries_of_files(folder: &Path) -> usize {
+    let Ok(mut files) = JournalFiles::open(Some(folder), None) else { return 0 };
+    let (mut entry, mut own) = (JournalEntry::default(), Vec::new());
+    std::iter::from_fn(|| entry.read_from(&mut files, &mut own).ok().filter(|is_one| *is_one))
+        .count()
+}
+
+/// Writes the record of an entry, whose cursor is then the one to go on from.
+fn write_entry(
+    place: &mut InputPlace,
+    entry: &JournalEntry,
+    own: &[u8],
+    cursor: &mut Vec<u8>,
+) -> io::Result<()> {
+    if place.cursor.is_due() {
+        place.cursor.save(cursor)?;
+    }
+    let fields = entry.fields(own);
+    let priority = entry.value("PRIORITY").and_then(|value| value.first().copied());
+    let severity = priority.map_or(6, |digit| digit.wrapping_sub(b'0'));
+    let text = entry.value("MESSAGE").unwrap_or_default();
+    place.records.write(level_of(severity), text, &fields);
+    cursor.clear();
+    cursor.extend_from_slice(own);
+    Ok(())
 }
 
 fn start(place: &InputPlace, cursor: &[u8]) -> io::Result<Child> {
@@ -86,20 +150,9 @@ fn read_entries(place: &mut InputPlace, child: &mut Child, cursor: &mut Vec<u8>)
         if !entry.read(&mut reader)? {
             return Ok(());
         }
-        if place.cursor.is_due() {
-            place.cursor.save(cursor)?;
+        if let Some(own) = entry.value("__CURSOR") {
+            write_entry(place, &entry, own, cursor)?;
         }
-        let Some(own) = entry.value("__CURSOR") else { continue };
-        let fields = entry.fields(own);
-        let priority = entry.value("PRIORITY").and_then(|value| value.first().copied());
-        let severity = priority.map_or(6, |digit| digit.wrapping_sub(b'0'));
-        place.records.write(
-            level_of(severity),
-            entry.value("MESSAGE").unwrap_or_default(),
-            &fields,
-        );
-        cursor.clear();
-        cursor.extend_from_slice(own);
     }
     Ok(())
 }
@@ -120,6 +173,9 @@ struct FieldPlace {
     value: Range<usize>,
 }
 
+/// The field that has the time of an entry.
+const TIME: &str = "__REALTIME_TIMESTAMP";
+
 /// Fields that are shown under names that other inputs use too.
 fn shared_name(name: &str) -> Option<&'static str> {
     Some(match name {
@@ -128,12 +184,53 @@ fn shared_name(name: &str) -> Option<&'static str> {
         "_HOSTNAME" => "Host",
         "_SYSTEMD_UNIT" => "Unit",
         "SYSLOG_FACILITY" => "Facility",
-        "__REALTIME_TIMESTAMP" => "TimeMicroseconds",
+        TIME => "TimeMicroseconds",
         _ => return None,
     })
 }
 
+/// Whether a field of a journal's file is one of a record.
+fn is_shown(name: &[u8]) -> bool {
+    !name.starts_with(b"_")
+        || std::str::from_utf8(name).is_ok_and(|name| shared_name(name).is_some())
+}
+
 impl JournalEntry {
+    /// Reads the next entry of files in place of this one, and its cursor; `false`: there is none.
+    fn read_from(
+        &mut self,
+        files: &mut JournalFiles,
+        cursor: &mut Vec<u8>,
+    ) -> Result<bool, JournalError> {
+        let Some(place) = files.next()? else { return Ok(false) };
+        self.clear();
+        cursor.clear();
+        place.put(cursor);
+        let mut time = Vec::new();
+        push_u64(&mut time, place.realtime_us);
+        self.put(TIME.as_bytes(), &time, time.len() as u64);
+        files.each_field(NAME_MAX, TEXT_BYTES_MAX, is_shown, |name, value, length| {
+            self.put(name, value, length);
+        })?;
+        Ok(true)
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.fields.clear();
+        self.left_out = 0;
+    }
+
+    /// Adds a field, with the beginning of a value of so many bytes.
+    fn put(&mut self, name: &[u8], value: &[u8], length: u64) {
+        let begin = self.bytes.len();
+        self.bytes.extend_from_slice(name);
+        let name = begin..self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.left_out += length - value.len() as u64;
+        self.add(FieldPlace { value: name.end..self.bytes.len(), name });
+    }
+
     fn all(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.fields.iter().map(|field| {
             // `add` has made it so.
@@ -165,9 +262,7 @@ impl JournalEntry {
 
     /// Reads an entry in place of this one; `false`: there is no whole one any more.
     fn read(&mut self, reader: &mut impl BufRead) -> io::Result<bool> {
-        self.bytes.clear();
-        self.fields.clear();
-        self.left_out = 0;
+        self.clear();
         loop {
             let begin = self.bytes.len();
             let most = NAME_MAX + 1 + TEXT_BYTES_MAX;
@@ -257,6 +352,11 @@ fn ends_line(reader: &mut impl BufRead) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::os::unix::fs::FileExt as _;
+
+    use testkit::{Random, make_journal};
+
     use super::*;
 
     fn entries(bytes: &[u8]) -> Vec<JournalEntry> {
@@ -309,5 +409,205 @@ mod tests {
         // A length that is none, and a name without an end.
         assert_eq!(entries(b"A\n\xff\xff\xff\xff\xff\xff\xff\xffxx"), []);
         assert_eq!(entries(&long), []);
+    }
+
+    /// Entries in the export format, of a boot, every so many microseconds.
+    fn export(boot: u32, step_us: u64, count: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for number in 0..count {
+            // Of each boot its own: behind a cursor `journalctl` gives entries of the same microsecond again.
+            let time = 1_800_000_000_000_000 + number * step_us + u64::from(boot);
+            let mut text = format!(
+                "__REALTIME_TIMESTAMP={time}\n__MONOTONIC_TIMESTAMP={}\n_BOOT_ID={boot:032x}\n\
+                 PRIORITY={}\n_HOSTNAME=far-{boot}\n_TRANSPORT=journal\nOWN=a=b\nOWN=c\n\
+                 MESSAGE=number {number}{}\n",
+                number * step_us + 7,
+                number % 8,
+                // Beyond what journald leaves unpacked, and beyond what is read at once.
+                " and more".repeat([0, 90, 9_000][(number % 3) as usize]),
+            )
+            .into_bytes();
+            if number % 20 == 0 {
+                let value = format!("two\nlines {}", "x".repeat(TEXT_BYTES_MAX + 9)).into_bytes();
+                text.extend_from_slice(b"BYTES\n");
+                text.extend_from_slice(&(value.len() as u64).to_le_bytes());
+                text.extend_from_slice(&value);
+                text.push(b'\n');
+            }
+            bytes.extend_from_slice(&text);
+            bytes.push(b'\n');
+        }
+        bytes
+    }
+
+    type Shown = (String, Option<Vec<u8>>, Vec<(String, String)>, u64);
+
+    fn shown(entry: &JournalEntry, cursor: &[u8]) -> Shown {
+        let text = |value: &LogValue<'_>| match value {
+            LogValue::Text(text) => String::from_utf8_lossy(text).into_owned(),
+            other => format!("{other:?}"),
+        };
+        let fields = entry.fields(cursor);
+        let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), text(value))).collect();
+        let message = entry.value("MESSAGE").map(<[u8]>::to_vec);
+        (String::from_utf8_lossy(cursor).into_owned(), message, fields, entry.left_out)
+    }
+
+    /// All entries of a folder after one, and what keeps it from the rest.
+    fn by_files(folder: &Path, after: Option<&str>) -> (Vec<Shown>, Option<JournalError>) {
+        let after = after.map(|cursor| EntryPlace::parse(cursor.as_bytes()).unwrap());
+        let mut files = match JournalFiles::open(Some(folder), after) {
+            Ok(files) => files,
+            Err(error) => return (Vec::new(), Some(error)),
+        };
+        let (mut entry, mut own, mut all) = (JournalEntry::default(), Vec::new(), Vec::new());
+        loop {
+            match entry.read_from(&mut files, &mut own) {
+                Ok(true) => all.push(shown(&entry, &own)),
+                Ok(false) => return (all, None),
+                Err(error) => return (all, Some(error)),
+            }
+        }
+    }
+
+    fn by_journalctl(folder: &Path, after: Option<&str>) -> Vec<Shown> {
+        let mut command = Command::new("journalctl");
+        command.args(["--output=export", "--quiet", "--all", "--directory"]).arg(folder);
+        command.args(after.map(|cursor| format!("--after-cursor={cursor}")));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let found = entries(&output.stdout);
+        found.iter().map(|entry| shown(entry, entry.value("__CURSOR").unwrap())).collect()
+    }
+
+    #[test]
+    fn entries_of_files_are_those_of_journalctl() {
+        for form in [
+            vec![],
+            vec![("SYSTEMD_JOURNAL_COMPACT", "0")],
+            vec![("SYSTEMD_JOURNAL_KEYED_HASH", "0"), ("SYSTEMD_JOURNAL_COMPACT", "0")],
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let machine = folder.path().join("0123456789abcdef0123456789abcdef");
+            std::fs::create_dir(&machine).unwrap();
+            for (boot, path) in [
+                (1, folder.path().join("one.journal")),
+                (2, folder.path().join("two.journal")),
+                (3, machine.join("three.journal")),
+            ] {
+                let export = export(boot, 1_000 + 70 * u64::from(boot), 100);
+                if make_journal(&path, &export, &form).is_none() {
+                    return;
+                }
+            }
+            // The same entries once more are no entries.
+            std::fs::copy(machine.join("three.journal"), folder.path().join("x.journal")).unwrap();
+            let (all, error) = by_files(folder.path(), None);
+            assert!(error.is_none(), "{error:?}");
+            let expected = by_journalctl(folder.path(), None);
+            assert!(all.len() == 300 && all.iter().any(|one| one.3 > 0), "{}", all.len());
+            assert!(all == expected, "{} {}", all.len(), expected.len());
+            for at in [0, 1, 99, all.len() - 2, all.len() - 1] {
+                let (rest, _) = by_files(folder.path(), Some(&all[at].0));
+                assert!(rest == all[at + 1..], "{at}: {}", rest.len());
+                assert!(rest == by_journalctl(folder.path(), Some(&all[at].0)), "{at}");
+            }
+        }
+    }
+
+    /// A file of a journal, and where its objects begin and end.
+    fn journal(folder: &Path) -> Option<(File, Vec<Shown>, Range<u64>)> {
+        let path = folder.join("one.journal");
+        make_journal(&path, &export(1, 10, 40), &[])?;
+        let (all, error) = by_files(folder, None);
+        assert!(error.is_none() && all.len() == 40, "{error:?}");
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        let number = |at| {
+            let mut bytes = [0; 8];
+            file.read_exact_at(&mut bytes, at).unwrap();
+            u64::from_le_bytes(bytes)
+        };
+        // Behind the table of hashes that comes last, to the last object.
+        let begin = (number(104) + number(112)).max(number(120) + number(128));
+        let end = number(136) + 64;
+        Some((file, all, begin..end))
+    }
+
+    #[test]
+    fn files_of_any_bytes_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some((file, all, objects)) = journal(folder.path()) else { return };
+        let mut random = Random::from_seed(7);
+        let (mut faults, mut others) = (0, 0);
+        for _ in 0..600 {
+            let at = match random.below(3) {
+                0 => random.below(208),
+                _ => objects.start + random.below(objects.end - objects.start),
+            };
+            let mut old = [0; 8];
+            file.read_exact_at(&mut old, at).unwrap();
+            let any = random.bits();
+            let new = random.one_of(&[0, u64::MAX, 1 << 63, 64, any, objects.start]);
+            let length = 1 + random.index(8);
+            file.write_all_at(&new.to_le_bytes()[..length], at).unwrap();
+            let (found, error) = by_files(folder.path(), random.percent(30).then_some(&*all[9].0));
+            assert!(found.len() <= all.len(), "{at}: {new:#x}");
+            faults += usize::from(error.is_some());
+            others += usize::from(error.is_none());
+            file.write_all_at(&old, at).unwrap();
+        }
+        assert!(faults > 10 && others > 10, "{faults} {others}");
+        assert!(by_files(folder.path(), None).0 == all);
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_file_is_left_to_journalctl() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some((file, all, objects)) = journal(folder.path()) else { return };
+        let mut flags = [0];
+        file.read_exact_at(&mut flags, 12).unwrap();
+        // Compact and packed by ZSTD; and then by LZ4, too.
+        assert_eq!(flags[0] & 0x18, 0x18);
+        file.write_all_at(&[flags[0] | 2], 12).unwrap();
+        let (found, error) = by_files(folder.path(), None);
+        let error = error.unwrap().to_string();
+        assert!(found.is_empty() && error.contains("features that are not known"), "{error}");
+        file.write_all_at(&flags, 12).unwrap();
+        file.set_len(objects.start.midpoint(objects.end)).unwrap();
+        let (found, error) = by_files(folder.path(), None);
+        assert!(found.len() < all.len() && found == all[..found.len()]);
+        assert!(error.unwrap().to_string().contains("ends too soon"));
+    }
+
+    /// Both forms of a file, with arrays of one and of four entries: `journalctl` shows the same.
+    #[test]
+    fn entries_are_read_by_hand_made_arrays() {
+        for form in ["regular", "compact"] {
+            let folder = tempfile::tempdir().unwrap();
+            let seeds = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/log_journal");
+            let to = folder.path().join("x.journal");
+            std::fs::copy(Path::new(seeds).join(form), &to).unwrap();
+            let (all, error) = by_files(folder.path(), None);
+            assert!(error.is_none(), "{error:?}");
+            let messages: Vec<_> = all.iter().map(|one| one.1.as_deref().unwrap()).collect();
+            assert_eq!(messages, [b"number 0", b"number 1", b"number 2"]);
+            assert_eq!(all[0].2[1..3], [("Host", "h"), ("Process", "p")].map(own_texts));
+            assert_eq!(entries_of_files(folder.path()), 3);
+        }
+    }
+
+    fn own_texts((name, value): (&str, &str)) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn a_cursor_is_that_of_journald() {
+        let cursor = "s=0123456789abcdef0123456789abcdef;i=1f;b=00000000000000000000000000000001;\
+                      m=0;t=664eeafac7000;x=9f0e";
+        let mut again = Vec::new();
+        EntryPlace::parse(cursor.as_bytes()).unwrap().put(&mut again);
+        assert_eq!(String::from_utf8(again).unwrap(), cursor);
+        assert_eq!(EntryPlace::parse(b"s=1;i=2;b=3;m=4;t=5"), None);
+        assert_eq!(EntryPlace::parse(b"s=1;i=2;b=3;m=4;t=5;x=g"), None);
     }
 }
