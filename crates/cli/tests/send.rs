@@ -170,7 +170,7 @@ fn a_sender_that_follows_looks_as_often_as_asked() {
         assert!(said.status.code() == Some(2) && text.contains(words), "{said:?}");
     };
     refused(&["--every", "5s"], "--follow");
-    let range = "--every: a sender looks for what is new each second to each hour";
+    let range = "--every: a sender looks for what is new once in 1 second to 1 hour";
     refused(&["--follow", "--every", "0s"], range);
     refused(&["--follow", "--every", "2h"], range);
     let Some(prometheus) = Prometheus::receiving() else { return };

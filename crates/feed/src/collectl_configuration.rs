@@ -7,6 +7,8 @@
 //!
 //! Read once, at the start of a daemon.
 
+use text::words::quoted_words;
+
 /// The keywords that set a switch, and which.
 const SWITCHES: &[(&str, &str)] = &[("Passwd", "--passwd")];
 
@@ -127,7 +129,7 @@ impl CollectlConfiguration {
     ) -> Result<(), CollectlConfigurationError> {
         let place = match keyword {
             "DaemonCommands" => {
-                self.switches.extend(words(value));
+                self.switches.extend(quoted_words(value, char::is_whitespace));
                 return Ok(());
             }
             "SubsysCore" => &mut self.core,
@@ -216,24 +218,6 @@ fn filled<const N: usize>(
 
 fn is_comment(line: &str) -> bool {
     line.trim().is_empty() || line.trim_start().starts_with('#')
-}
-
-/// The words of switches; quotes keep blanks together.
-fn words(text: &str) -> Vec<String> {
-    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
-    for letter in text.chars() {
-        match quote {
-            Some(open) if letter == open => quote = None,
-            None if letter == '"' || letter == '\'' => {
-                quote = Some(letter);
-                word.get_or_insert_default();
-            }
-            None if letter.is_whitespace() => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(letter),
-        }
-    }
-    words.extend(word);
-    words
 }
 
 #[cfg(test)]

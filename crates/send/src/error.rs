@@ -210,7 +210,7 @@ pub enum SendError {
     #[error("a step is longer than nothing and at most a day")]
     Step,
     /// What `--every` says.
-    #[error("a sender looks for what is new each second to each hour")]
+    #[error("a sender looks for what is new once in 1 second to 1 hour")]
     Every,
     /// The system gives no resources for a client.
     #[error("cannot make a client")]

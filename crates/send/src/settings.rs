@@ -14,7 +14,7 @@ use crate::series::SourceChoice;
 
 /// How often a sender that follows looks for what is new.
 const EVERY: Duration = Duration::from_secs(1);
-/// Less would be as good as no pause; after more nobody follows.
+/// Less would cost a request for each sample; after more nobody follows.
 const EVERY_NS: RangeInclusive<u64> = 1_000_000_000..=3_600_000_000_000;
 
 /// What it takes to get into engines.

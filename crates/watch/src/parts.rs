@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use send::SendInput;
 
 use crate::configuration::{Configuration, full_name};
-use crate::key_kinds::{ConfigKey, WordPlace};
+use crate::key_kinds::{ConfigKey, ValueKind, WordPlace};
 use crate::keys::{KEYS, RECORDINGS, STORE};
 use crate::toml::Item;
 
@@ -250,6 +250,12 @@ fn add(
 ) {
     let value = |item: &Item| match item {
         Item::Text(text) if key.is_path() => configuration.folder().join(text),
+        // Options want a unit, which the configuration may leave out.
+        Item::Text(text)
+            if key.kind == ValueKind::Span && text.ends_with(|c: char| c.is_ascii_digit()) =>
+        {
+            format!("{text}s").into()
+        }
         Item::Text(text) => text.into(),
         Item::Whole(number) => number.to_string().into(),
         Item::Number(number) => number.to_string().into(),
@@ -360,6 +366,16 @@ mod tests {
             let said = Configuration::read(&path, Path::new("/d")).unwrap_err().to_string();
             assert!(said.contains(wanted), "{said}");
         }
+    }
+
+    #[test]
+    fn a_span_without_a_unit_is_in_seconds() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("whit.toml");
+        let text = "[[send]]\nto = \"remote-write=http://a:1\"\nevery = \"5\"\nstep = \"90\"\n";
+        std::fs::write(&path, text).unwrap();
+        let lines = lines(&Configuration::read(&path, Path::new("/d")).unwrap());
+        assert!(lines.iter().any(|line| line.contains(" --every=5s --step=90s ")), "{lines:?}");
     }
 
     #[test]

@@ -59,8 +59,8 @@ impl Guest {
     }
 }
 
-/// The kernels that users run, and on one of them the processors from one to as many as the kernel
-/// of the published measurement was slow on, and more.
+/// The kernels that users run, and on one of them machines of one processor to more than the published
+/// measurement had.
 const GUESTS: [Guest; 6] = [
     Guest::new("5.10", 2, 1, 20.0),
     Guest::new("6.12", 2, 1, 20.0),

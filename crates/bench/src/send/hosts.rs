@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use procfs::stat::{StatLine, parse_stat_totals};
 use recording::{ReadOutcome, Reader, Writer, WriterOptions};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use sample::{Kind, Meta, Snapshot, SourceDef};
@@ -253,14 +254,15 @@ fn rows_taken(engine: &Rival) -> Result<u64> {
 
 /// The idle time of all processors, waits for disks among them, in ticks (proc_stat(5)).
 fn idle_ticks() -> Result<u64> {
-    let text = std::fs::read_to_string("/proc/stat")?;
-    idle_in(&text).context("/proc/stat does not begin with the time of all processors")
+    let text = std::fs::read("/proc/stat")?;
+    idle_in(&text).context("/proc/stat does not have the time of all processors")
 }
 
-fn idle_in(text: &str) -> Option<u64> {
-    let mut words = text.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace().skip(3);
-    let mut number = || words.next()?.parse::<u64>().ok();
-    Some(number()? + number()?)
+fn idle_in(text: &[u8]) -> Option<u64> {
+    parse_stat_totals(text).find_map(|line| match line {
+        StatLine::Total(times) => Some(times.ticks[3] + times.ticks[4]),
+        _ => None,
+    })
 }
 
 impl HostsOutcome {
@@ -303,9 +305,9 @@ mod tests {
 
     #[test]
     fn idle_time_is_that_of_all_processors() {
-        let text = "cpu  1 2 3 40 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
+        let text = b"cpu  1 2 3 40 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
         assert_eq!(idle_in(text), Some(45));
-        assert_eq!(idle_in("cpu0 1 2 3 4 5\n"), None);
+        assert_eq!(idle_in(b"cpu0 1 2 3 4 5\n"), None);
         assert!(idle_ticks().unwrap() > 0);
     }
 

@@ -48,10 +48,10 @@ const ENTRY_ARRAY: u8 = 6;
 /// Flags of a file without which it is not understood.  How hashes are made does not matter to who reads
 /// from the beginning to the end.
 const KEYED_HASH: u32 = 1 << 2;
-const PACKED_BY_ZSTD: u32 = 1 << 3;
+const COMPRESSED_ZSTD: u32 = 1 << 3;
 const COMPACT: u32 = 1 << 4;
 /// The flag of a data object.
-const IS_PACKED_BY_ZSTD: u8 = 1 << 2;
+const OBJECT_COMPRESSED_ZSTD: u8 = 1 << 2;
 
 /// Why files of a journal are not read, or not any further.
 #[derive(Debug, thiserror::Error)]
@@ -85,12 +85,12 @@ type Result<T> = std::result::Result<T, JournalError>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EntryPlace {
     /// Which sequence it is numbered in, and its number there.
-    sequence: u128,
-    number: u64,
-    boot: u128,
+    seqnum_id: u128,
+    seqnum: u64,
+    boot_id: u128,
     monotonic_us: u64,
     pub(super) realtime_us: u64,
-    hash: u64,
+    xor_hash: u64,
 }
 
 impl EntryPlace {
@@ -104,33 +104,33 @@ impl EntryPlace {
         let id = |name| u128::from_str_radix(part(name)?, 16).ok();
         let number = |name| u64::from_str_radix(part(name)?, 16).ok();
         Some(EntryPlace {
-            sequence: id("s")?,
-            number: number("i")?,
-            boot: id("b")?,
+            seqnum_id: id("s")?,
+            seqnum: number("i")?,
+            boot_id: id("b")?,
             monotonic_us: number("m")?,
             realtime_us: number("t")?,
-            hash: number("x")?,
+            xor_hash: number("x")?,
         })
     }
 
     /// Appends the cursor.
     pub(super) fn put(&self, out: &mut Vec<u8>) {
         let is_number = true;
-        put_digits(out, b"s=", self.sequence.to_be_bytes(), !is_number);
-        put_digits(out, b";i=", self.number.to_be_bytes(), is_number);
-        put_digits(out, b";b=", self.boot.to_be_bytes(), !is_number);
+        put_digits(out, b"s=", self.seqnum_id.to_be_bytes(), !is_number);
+        put_digits(out, b";i=", self.seqnum.to_be_bytes(), is_number);
+        put_digits(out, b";b=", self.boot_id.to_be_bytes(), !is_number);
         put_digits(out, b";m=", self.monotonic_us.to_be_bytes(), is_number);
         put_digits(out, b";t=", self.realtime_us.to_be_bytes(), is_number);
-        put_digits(out, b";x=", self.hash.to_be_bytes(), is_number);
+        put_digits(out, b";x=", self.xor_hash.to_be_bytes(), is_number);
     }
 
     /// journald's order: by number within a sequence, by the boot's clock within a boot, else by time.
     fn compare(&self, other: &Self) -> Ordering {
         let same = |is: bool, order: Ordering| if is { order } else { Ordering::Equal };
-        same(self.sequence == other.sequence, self.number.cmp(&other.number))
-            .then(same(self.boot == other.boot, self.monotonic_us.cmp(&other.monotonic_us)))
+        same(self.seqnum_id == other.seqnum_id, self.seqnum.cmp(&other.seqnum))
+            .then(same(self.boot_id == other.boot_id, self.monotonic_us.cmp(&other.monotonic_us)))
             .then(self.realtime_us.cmp(&other.realtime_us))
-            .then(self.hash.cmp(&other.hash))
+            .then(self.xor_hash.cmp(&other.xor_hash))
     }
 }
 
@@ -256,14 +256,14 @@ impl JournalFiles {
                     let looked = length.min((name_max + 1 + most) as u64);
                     (self.bytes.get(file, data + head_bytes, looked as usize)?, length)
                 }
-                IS_PACKED_BY_ZSTD if length <= OBJECT_MAX => {
+                OBJECT_COMPRESSED_ZSTD if length <= OBJECT_MAX => {
                     let packed = self.bytes.get(file, data + head_bytes, length as usize)?;
                     if unpack(&mut self.unpack, packed, &mut self.unpacked).is_none() {
-                        return file.fault(data, "packed data cannot be unpacked here");
+                        return file.fault(data, "compressed data cannot be decompressed");
                     }
                     (&self.unpacked[..], self.unpacked.len() as u64)
                 }
-                _ => return file.fault(data, "data is packed in a way that is not known here"),
+                _ => return file.fault(data, "data is compressed in a way that is not known here"),
             };
             let Some(end) = memchr::memchr(b'=', &value[..value.len().min(name_max + 1)]) else {
                 return file.fault(data, "data has no name, or a very long one");
@@ -313,7 +313,7 @@ struct JournalFile {
     file: File,
     path: PathBuf,
     id: usize,
-    sequence: u128,
+    seqnum_id: u128,
     is_compact: bool,
     /// Bytes of an item of an entry.
     item_bytes: u64,
@@ -339,7 +339,7 @@ impl JournalFile {
             file,
             path: path.to_owned(),
             id,
-            sequence: id_at(&header, 72),
+            seqnum_id: id_at(&header, 72),
             is_compact,
             item_bytes: if is_compact { 4 } else { 16 },
             offset_bytes: if is_compact { 4 } else { 8 },
@@ -351,7 +351,7 @@ impl JournalFile {
         if !header.starts_with(MAGIC) {
             return journal.fault(0, "it is no file of a journal");
         }
-        if flags & !(KEYED_HASH | PACKED_BY_ZSTD | COMPACT) != 0 {
+        if flags & !(KEYED_HASH | COMPRESSED_ZSTD | COMPACT) != 0 {
             return journal.fault(12, "it has features that are not known here");
         }
         journal.find_arrays(bytes, u64_at(&header, 176))?;
@@ -414,12 +414,12 @@ impl JournalFile {
         }
         let head = bytes.get(self, offset, 64)?;
         let place = EntryPlace {
-            sequence: self.sequence,
-            number: u64_at(head, 16),
-            boot: id_at(head, 40),
+            seqnum_id: self.seqnum_id,
+            seqnum: u64_at(head, 16),
+            boot_id: id_at(head, 40),
             monotonic_us: u64_at(head, 32),
             realtime_us: u64_at(head, 24),
-            hash: u64_at(head, 56),
+            xor_hash: u64_at(head, 56),
         };
         Ok((place, Entry { offset, items: length / self.item_bytes }))
     }

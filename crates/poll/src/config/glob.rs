@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use text::wildcard::Wildcards;
+use text::words::quoted_words;
 
 /// Files that a pattern may match.
 const MATCHES_MAX: usize = 10_000;
@@ -22,9 +23,9 @@ const MAGIC: [char; 3] = ['*', '?', '['];
 pub(super) fn matches(patterns: &str, folder: &Path) -> Vec<PathBuf> {
     let found = |pattern: &String| match pattern.contains(MAGIC) {
         true => WILDCARDS.files(pattern, MATCHES_MAX),
-        false => vec![pattern.into()],
+        false => vec![crate::path_of(pattern)],
     };
-    let mut words = words(patterns);
+    let mut words = quoted_words(patterns, |letter| letter.is_ascii_whitespace());
     if let Some(first) = words.first_mut() {
         let Some(beside) = folder.join(&*first).to_str().map(str::to_owned) else {
             return Vec::new();
@@ -33,24 +34,6 @@ pub(super) fn matches(patterns: &str, folder: &Path) -> Vec<PathBuf> {
     }
     let all = words.iter().flat_map(|word| alternatives(word));
     all.flat_map(|pattern| found(&pattern)).take(MATCHES_MAX).collect()
-}
-
-/// The patterns of a line: spaces separate them, but for those in quotes.
-fn words(patterns: &str) -> Vec<String> {
-    let (mut words, mut word, mut open) = (Vec::new(), None::<String>, None);
-    for one in patterns.chars() {
-        match open {
-            Some(quote) if one == quote => open = None,
-            None if one == '"' || one == '\'' => {
-                open = Some(one);
-                word.get_or_insert_default();
-            }
-            None if one.is_ascii_whitespace() => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(one),
-        }
-    }
-    words.extend(word);
-    words
 }
 
 /// What braces stand for: `a{b,c}` is `ab` and `ac`.
@@ -106,6 +89,5 @@ mod tests {
         assert_eq!(names("*.cfg no{1,2} none*"), ["a.cfg", "b.cfg", "no1", "no2"]);
         std::fs::write(folder.path().join("e f.txt"), "").expect("written");
         assert_eq!(names("'e f'*"), ["e f.txt"]);
-        assert_eq!(words(" a  \"b c\"d ''"), ["a", "b cd", ""]);
     }
 }
