@@ -32,9 +32,7 @@ pub use drain::{Drain, DrainCounters, DrainError, Recovered, RecoveredRings, rec
 pub use format::{FormatOptions, RecordFormat};
 pub use json::JsonFormat;
 pub use message::write_message;
-pub use output::{
-    LogOutputOptions, OutputError, format_named, open_output, parse_size, parse_span,
-};
+pub use output::{LogOutputOptions, OutputError, format_named, open_output};
 pub use read_json::ReadRecord;
 pub use record::{LogRecord, RecordField, RecordOrigin, shown_level};
 pub use sink::{FileRotation, FileSink, LogSink, NoSink, WriterSink};

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
 
 use crate::acs_xml::AcsXmlFormat;
 use crate::csv::CsvFormat;
@@ -84,60 +83,4 @@ pub fn open_output(
         return Ok(Box::new(WriterSink::new(format, stdout)));
     }
     Ok(Box::new(FileSink::open(target.as_ref(), format, options.rotation)?))
-}
-
-/// Reads a size in bytes: `100M`, `2G`.
-///
-/// # Errors
-/// If the text is no size, or too large a one.
-pub fn parse_size(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "" => 0,
-        "K" | "KIB" => 10,
-        "M" | "MIB" => 20,
-        "G" | "GIB" => 30,
-        "T" | "TIB" => 40,
-        _ => return Err("give a size as 100M or 2G".to_owned()),
-    };
-    let number: u64 = digits.parse().map_err(|_| "give a size as 100M or 2G".to_owned())?;
-    number.checked_mul(1 << unit).ok_or_else(|| "that is too large".to_owned())
-}
-
-/// Reads a span of time: `5ms`, `10s`, `30m`, `12h`, `90d`.
-///
-/// # Errors
-/// If the text is no span of time.
-pub fn parse_span(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit_ms = match &text[digits.len()..] {
-        "ms" => 1,
-        "" | "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => return Err("give a span as 5ms, 10s, 30m, 12h or 90d".to_owned()),
-    };
-    let number: u64 =
-        digits.parse().map_err(|_| "give a span as 5ms, 10s, 30m, 12h or 90d".to_owned())?;
-    let span = number.checked_mul(unit_ms).ok_or_else(|| "that is too long".to_owned())?;
-    Ok(Duration::from_millis(span))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_and_spans() {
-        assert_eq!(parse_size("3"), Ok(3));
-        assert_eq!(parse_size("2KiB"), Ok(2048));
-        assert_eq!(parse_size("100m"), Ok(100 << 20));
-        assert!(parse_size("9999999999999T").is_err() && parse_size("M").is_err());
-        assert!(parse_size("3Q").is_err() && parse_size("-3").is_err());
-        assert_eq!(parse_span("5ms"), Ok(Duration::from_millis(5)));
-        assert_eq!(parse_span("90d"), Ok(Duration::from_secs(90 * 86_400)));
-        assert!(parse_span("5us").is_err() && parse_span("ms").is_err());
-        assert!(parse_span("99999999999999999d").is_err());
-    }
 }

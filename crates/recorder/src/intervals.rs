@@ -70,17 +70,6 @@ pub enum IntervalError {
     },
 }
 
-/// Why a length of time is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DurationError {
-    /// Not a number and a unit.
-    #[error("'{0}' is not a number followed by w, d, h, m or s")]
-    NotADuration(String),
-    /// Longer than the clock can count.
-    #[error("{0} is too long")]
-    TooLong(String),
-}
-
 /// Parses `i1[:i2[:i3]]`.  `default_first` replaces an empty first part.  `needs` says whether any
 /// source uses the second and the third interval; an unused part may break the rules, as in
 /// collectl: 7 seconds are no error if only CPUs are recorded.  With `follow` the other two equal
@@ -172,27 +161,6 @@ fn interval_ns(text: &str) -> Result<u64, IntervalError> {
     Ok(ns)
 }
 
-/// Parses a duration such as `90s`, `5m`, `2h`, `3d`, `1w` into nanoseconds.
-///
-/// # Errors
-/// [`DurationError`].
-pub fn parse_duration(text: &str) -> Result<u64, DurationError> {
-    let bad = || DurationError::NotADuration(text.to_owned());
-    let unit = text.chars().last().ok_or_else(bad)?;
-    let seconds: u64 = match unit {
-        'w' => 604_800,
-        'd' => 86_400,
-        'h' => 3_600,
-        'm' => 60,
-        's' => 1,
-        _ => return Err(bad()),
-    };
-    let count: u64 = text[..text.len() - 1].parse().map_err(|_| bad())?;
-    let ns = count.checked_mul(seconds).and_then(|seconds| seconds.checked_mul(1_000_000_000));
-    // At most half of the range, so that sums with the clock do not overflow.
-    ns.filter(|&ns| ns < u64::MAX / 2).ok_or_else(|| DurationError::TooLong(text.to_owned()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,14 +207,5 @@ mod tests {
         // Seven seconds have no multiple of a minute; that matters only if a source needs it.
         assert!(parse_intervals("7", "1", (true, false), false).is_err());
         assert_eq!(parse_intervals("7", "1", (false, false), false).unwrap().second_every, 9);
-    }
-
-    #[test]
-    fn durations() {
-        assert_eq!(parse_duration("90s").unwrap(), 90 * SECOND);
-        assert_eq!(parse_duration("2w").unwrap(), 14 * 86_400 * SECOND);
-        for text in ["", "5", "h", "1.5h", "5x", "99999999999999999999s", "9999999999w"] {
-            assert!(parse_duration(text).is_err(), "{text}");
-        }
     }
 }

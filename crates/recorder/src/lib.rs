@@ -38,7 +38,7 @@ pub use error::RecorderError;
 pub use export::open_export;
 pub use facts::{RunFacts, gather_facts};
 pub use first_sample::FirstSampleCheck;
-pub use intervals::{DurationError, IntervalError, Intervals, parse_duration, parse_intervals};
+pub use intervals::{IntervalError, Intervals, parse_intervals};
 pub use live::{LiveText, ViewInput};
 pub use messages::{MessageLog, Notify, Severity, local};
 pub use names::FileNames;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
+use text::quantity::{QuantityError, parse_size, parse_span_ns};
 
-use crate::intervals::{DurationError, parse_duration};
 use crate::names::FileNames;
 
 const MINUTES_A_DAY: u32 = 1440;
@@ -169,7 +169,7 @@ impl Keep {
         let mut keep = Keep::default();
         for part in text.split(',') {
             let is_second = match part.ends_with(['w', 'd', 'h']) {
-                true => keep.age_ns.replace(parse_duration(part)?).is_some(),
+                true => keep.age_ns.replace(age_ns(part)?).is_some(),
                 false => keep.size_bytes.replace(size_bytes(part)?).is_some(),
             };
             if is_second {
@@ -180,18 +180,18 @@ impl Keep {
     }
 }
 
+fn age_ns(text: &str) -> Result<u64, KeepError> {
+    parse_span_ns(text).map_err(|error| match error {
+        QuantityError::TooLong => KeepError::TooLong(text.to_owned()),
+        _ => KeepError::NotAgeOrSize(text.to_owned()),
+    })
+}
+
+/// A size with its unit in capitals: `30m` could be minutes.
 fn size_bytes(text: &str) -> Result<u64, KeepError> {
     let bad = || KeepError::NotAgeOrSize(text.to_owned());
-    let unit = text.chars().last().ok_or_else(bad)?;
-    let shift = match unit {
-        'K' => 10,
-        'M' => 20,
-        'G' => 30,
-        'T' => 40,
-        _ => return Err(bad()),
-    };
-    let count: u64 = text[..text.len() - 1].parse().map_err(|_| bad())?;
-    let bytes = count.checked_mul(1 << shift).ok_or_else(bad)?;
+    let is_size = text.ends_with(['K', 'M', 'G', 'T']);
+    let bytes = parse_size(text).ok().filter(|_| is_size).ok_or_else(bad)?;
     match bytes < 1 << 20 {
         true => Err(KeepError::TooSmall(text.to_owned())),
         false => Ok(bytes),
@@ -204,9 +204,9 @@ pub enum KeepError {
     /// Neither an age nor a size.
     #[error("'{0}' is neither an age (12h, 30d, 4w) nor a size (500M)")]
     NotAgeOrSize(String),
-    /// An invalid age.
-    #[error(transparent)]
-    Age(#[from] DurationError),
+    /// Longer than the clock can count.
+    #[error("{0} is too long")]
+    TooLong(String),
     /// Two ages or two sizes.
     #[error("'{0}' has two ages or two sizes: give one of each at most")]
     Twice(String),

@@ -6,7 +6,8 @@
 //! makes others' text harmless for terminals, JSON, CSV
 //! and markup, `plain.rs` finds the texts that need none of that; `byte_text.rs` keeps bytes that are
 //! not UTF-8 in a `String`; `wildcard.rs` matches names with `*`, `?` and
-//! `[a-z]` and finds the files that match; `words.rs` splits a line into words; `error_text.rs` joins an error and its causes.
+//! `[a-z]` and finds the files that match; `words.rs` splits a line into words; `quantity.rs` reads sizes and
+//! spans of time; `error_text.rs` joins an error and its causes.
 //!
 //! Uses no crate of whit and does no I/O, except that [`wildcard::Wildcards::files`] lists folders.
 //! Numbers are appended to what the caller gives; those that stand on a hot path allocate nothing.
@@ -23,6 +24,7 @@ pub mod escape;
 pub mod integer;
 mod output;
 pub mod plain;
+pub mod quantity;
 pub mod rrdtool_number;
 pub mod wildcard;
 pub mod words;

@@ -3,7 +3,7 @@
 //! A view gets [`Frame`]s and writes text.  It knows fields and layouts, never a source by name.
 //! [`ALL`] and [`export::ALL`] define the options of the command line: see [`ViewEntry`].
 //!
-//! Uses `sample` and `layout`.  Does no I/O except to the writer it is given.
+//! Uses `sample`, `layout` and `text`.  Does no I/O except to the writer it is given.
 //! Begin with [`View`] in this file, then read `json.rs`, the shortest of the views.
 #![forbid(unsafe_code)]
 

@@ -89,7 +89,7 @@ impl Configuration {
     }
 
     fn span(&self, name: &str) -> Option<Duration> {
-        log_format::parse_span(self.text(name)?).ok()
+        text::quantity::parse_span(self.text(name)?).ok()
     }
 
     fn mail(&self) -> Option<MailSettings> {

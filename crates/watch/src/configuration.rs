@@ -276,7 +276,7 @@ impl Configuration {
             if has("spread") && !has("step") {
                 faults.push((at_row, "spread: it is of a step: there is none".to_owned()));
             }
-            let every = self.text(&format!("send.{row}.every")).map(log_format::parse_span);
+            let every = self.text(&format!("send.{row}.every")).map(text::quantity::parse_span);
             if let Some(Ok(every)) = every {
                 let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
                 let wrong = SendSettings::every(Some(every_ns)).err();
@@ -382,7 +382,7 @@ impl Configuration {
     #[must_use]
     pub fn free_min(&self) -> u64 {
         let text = self.text("data.free_min").unwrap_or_default();
-        log_format::parse_size(text).unwrap_or(0)
+        text::quantity::parse_size(text).unwrap_or(0)
     }
 
     /// The address of the page.
@@ -566,11 +566,13 @@ fn checked(key: &ConfigKey, item: &Item) -> Result<(), String> {
 
 fn of_text(kind: ValueKind, text: &str) -> Result<(), String> {
     match kind {
-        ValueKind::Size => log_format::parse_size(text).map(drop),
-        ValueKind::Span => match log_format::parse_span(text) {
+        ValueKind::Size => {
+            text::quantity::parse_size(text).map(drop).map_err(|error| error.to_string())
+        }
+        ValueKind::Span => match text::quantity::parse_span(text) {
             Ok(span) if span.subsec_nanos() == 0 => Ok(()),
             Ok(_) => Err("give whole seconds: 1s".to_owned()),
-            Err(error) => Err(error),
+            Err(error) => Err(error.to_string()),
         },
         ValueKind::Interval => recorder::parse_intervals(text, "1", (true, true), false)
             .map(drop)

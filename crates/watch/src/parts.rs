@@ -273,7 +273,7 @@ fn add(
         }
         WordPlace::Seconds(name) => {
             let text = configuration.text(&key.full_name()).unwrap_or_default();
-            let seconds = log_format::parse_span(text).unwrap_or_default().as_secs();
+            let seconds = text::quantity::parse_span(text).unwrap_or_default().as_secs();
             plan.words.push(format!("{name}={seconds}").into());
         }
         WordPlace::Unless(name) if !is_on => plan.words.push(name.into()),

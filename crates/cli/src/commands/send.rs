@@ -36,7 +36,7 @@ pub(crate) struct SendArguments {
     #[arg(long)]
     follow: bool,
     /// With --follow: look for new samples so often [1s]: of several in one request (5s) each costs less
-    #[arg(long, value_name = "LENGTH", requires = "follow", value_parser = recorder::parse_duration)]
+    #[arg(long, value_name = "LENGTH", requires = "follow", value_parser = text::quantity::parse_span_ns)]
     every: Option<u64>,
     /// Send these sources, with commas between; without it all but those with a row for each process
     #[arg(long, value_name = "SOURCES", value_delimiter = ',')]
@@ -46,7 +46,7 @@ pub(crate) struct SendArguments {
     #[arg(long, value_name = "BY[:COUNT]", value_parser = ProcessChoice::parse)]
     processes_by: Option<ProcessChoice>,
     /// Send one point for each step of this length (10s, 1m): means, and the last value of counters
-    #[arg(long, value_name = "LENGTH", value_parser = recorder::parse_duration)]
+    #[arg(long, value_name = "LENGTH", value_parser = text::quantity::parse_span_ns)]
     step: Option<u64>,
     /// With --step: the smallest and the largest value of gauges, too, as NAME_min and NAME_max
     #[arg(long, requires = "step")]

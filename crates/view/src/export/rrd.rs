@@ -81,9 +81,8 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
                 databases.daemon = Some(DatabaseDaemon { address, ..setting.daemon.clone() });
             }
             ("limit", value) => {
-                databases.limit_bytes = parse_size(value).ok_or_else(|| {
-                    wrong(format!("limit={value}: give a size, such as 20M or 1G"))
-                })?;
+                databases.limit_bytes = text::quantity::parse_size(value)
+                    .map_err(|_| wrong(format!("limit={value}: give a size, such as 20M or 1G")))?;
             }
             _ => return Err(wrong(format!("no option is called '{option}'; see rrd,h"))),
         }
@@ -94,20 +93,6 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
         echo: Echo::Nothing,
         delay_max_seconds: 0,
     })
-}
-
-/// `500K`, `20M`, `1G`: bytes by powers of 1,024.
-fn parse_size(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let shift = match &text[digits.len()..] {
-        "" => 0,
-        "k" | "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        "T" => 40,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub(crate) struct ProxyArguments {
     #[command(flatten)]
     input_security: InputSecurityArguments,
     /// Begin the next file of an output after so many bytes
-    #[arg(long, value_name = "SIZE", value_parser = log_format::parse_size, requires = "output")]
+    #[arg(long, value_name = "SIZE", value_parser = text::quantity::parse_size, requires = "output")]
     rotate: Option<u64>,
     /// Files that are kept beside the one that is written: FILE.1 is the newest
     #[arg(long, value_name = "N", default_value_t = 5, requires = "rotate")]
@@ -67,7 +67,7 @@ pub(crate) struct ProxyArguments {
     #[arg(short = 's', long, value_name = "FOLDER", default_value = DEFAULT_SPOOL)]
     spool: PathBuf,
     /// Most bytes of the spool; then rings are not freed, and writers do what their policy says
-    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = log_format::parse_size)]
+    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = text::quantity::parse_size)]
     quota: u64,
     #[command(flatten)]
     reach: ReachArguments,
@@ -76,7 +76,7 @@ pub(crate) struct ProxyArguments {
     #[arg(long, value_name = "SPAN", default_value = "10ms", value_parser = parse_idle)]
     idle: Duration,
     /// Wait until the disk has what has been unacknowledged for this long; 0: never
-    #[arg(long, value_name = "SPAN", default_value = "50ms", value_parser = log_format::parse_span)]
+    #[arg(long, value_name = "SPAN", default_value = "50ms", value_parser = text::quantity::parse_span)]
     sync: Duration,
     /// Read what there is, send it, and end once it is committed, or in the outputs without a central
     /// server
@@ -143,16 +143,16 @@ pub(crate) struct CentralArguments {
     #[arg(long, value_name = "WHEN", default_value = "disk", value_parser = ["none", "os", "disk"])]
     ack: String,
     /// How long a commit waits for more records, if there are few
-    #[arg(long, value_name = "SPAN", default_value = "5ms", value_parser = log_format::parse_span)]
+    #[arg(long, value_name = "SPAN", default_value = "5ms", value_parser = text::quantity::parse_span)]
     delay: Duration,
     /// Bytes after which a segment of the store is closed
-    #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = log_format::parse_size)]
+    #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = text::quantity::parse_size)]
     segment: u64,
     /// Most bytes of the store: the oldest segments are removed
-    #[arg(long, value_name = "SIZE", value_parser = log_format::parse_size)]
+    #[arg(long, value_name = "SIZE", value_parser = text::quantity::parse_size)]
     keep: Option<u64>,
     /// Age of a segment's newest record at which it is removed: 90d
-    #[arg(long, value_name = "SPAN", value_parser = log_format::parse_span)]
+    #[arg(long, value_name = "SPAN", value_parser = text::quantity::parse_span)]
     keep_for: Option<Duration>,
     /// Take recordings of other hosts, too (whit send --to whit=ADDRESS there), and write them to this
     /// folder; samples are acknowledged as records are, by --ack
@@ -268,7 +268,7 @@ pub(crate) fn proxy(arguments: &ProxyArguments) -> anyhow::Result<ExitCode> {
 
 /// A pause of the proxy: programs take one that is silent for some seconds for dead.
 fn parse_idle(text: &str) -> Result<Duration, String> {
-    let idle = log_format::parse_span(text)?;
+    let idle = text::quantity::parse_span(text).map_err(|error| error.to_string())?;
     if (FIRST_PAUSE..=Duration::from_secs(1)).contains(&idle) {
         return Ok(idle);
     }

@@ -143,7 +143,7 @@ pub(crate) struct PlayArguments {
     #[arg(
         long,
         value_name = "LENGTH",
-        value_parser = recorder::parse_duration,
+        value_parser = text::quantity::parse_span_ns,
         conflicts_with_all = [
             "follow", "extract", "grep", "stats", "diff", "procanalyze", "slabanalyze", "filename",
             "envrules", "showheader",

@@ -16,8 +16,7 @@ use procfs::{Host, SystemClock};
 use recorder::{
     FileNames, FileSettings, FirstSampleCheck, Intervals, Keep, LiveText, Outputs, PlotOutput,
     PlotStyle, PlotWriter, Recorder, RecorderSettings, RecordingOptions, Roll, RunFacts, Severity,
-    StreamOutput, ViewInput, ensure_directory, gather_facts, local, parse_duration,
-    parse_intervals,
+    StreamOutput, ViewInput, ensure_directory, gather_facts, local, parse_intervals,
 };
 use sample::{Cadence, Clock, Meta, Moment, SourceDef, State, Table};
 use serve::MetricsServer;
@@ -252,7 +251,7 @@ impl RecordSettings {
         // As many lines as with the hardware that is missing.
         options.verbose = verbose;
         arguments.sources.add_to(&mut options.of_sources)?;
-        let runtime = arguments.runtime.as_deref().map(parse_duration);
+        let runtime = arguments.runtime.as_deref().map(text::quantity::parse_span_ns);
         let zone = crate::zone::local();
         let command_line: Vec<String> = std::env::args().collect();
         let meta = gather_facts(
