@@ -167,7 +167,8 @@ uint32_t whit_log_set_scope(uint32_t context);
 /* Puts names and values before those that the context of this thread has.  Gives the context before, which
  * whit_log_set_scope restores. */
 uint32_t whit_log_enter_scope(const whit_log_pair *pairs, size_t count);
-/* Gives this thread its ring now: for threads that log in signal handlers. */
+/* Gives this thread its ring now, of the whole size that the settings name: for threads that log in signal
+ * handlers, or whose first records must not wait until a ring has grown. */
 void whit_log_attach_thread(void);
 /* Waits until all that was logged is as safe as a tier says: 1, or 0 after the time-out. */
 int whit_log_flush(int tier, uint64_t timeout_ns);

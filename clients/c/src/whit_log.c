@@ -724,13 +724,15 @@ static void unmap_ring(unsigned char *base, uint64_t capacity) { munmap(base, R_
 static unsigned char *map_ring(int file, uint64_t capacity)
 {
     unsigned char *base = map_private(R_DATA + 2 * capacity);
-    int protection = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED | MAP_POPULATE;
+    int protection = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED;
     if (!base) return NULL;
-    if (mmap(base, R_DATA + capacity, protection, flags, file, 0) == MAP_FAILED ||
+    if (mmap(base, R_DATA + capacity, protection, flags | MAP_POPULATE, file, 0) == MAP_FAILED ||
         mmap(base + R_DATA + capacity, capacity, protection, flags, file, R_DATA) == MAP_FAILED) {
         unmap_ring(base, capacity);
         return NULL;
     }
+    /* Only the end of a record runs into the second mapping: its first page is mapped now. */
+    *(volatile uint64_t *)(void *)(base + R_DATA + capacity) = 0;
     madvise(base, R_DATA + 2 * capacity, MADV_DONTFORK);
     return base;
 }
@@ -839,11 +841,11 @@ static struct thread_state *new_state(struct thread_state *state, uint64_t capac
     return slot->state;
 }
 
-static struct thread_state *idle_state(void)
+static struct thread_state *idle_state(uint64_t least)
 {
     for (size_t at = 0; at < P.slot_count; at++) {
         struct slot *slot = &P.slots[at];
-        if (slot->used != IDLE || !slot->state) continue;
+        if (slot->used != IDLE || !slot->state || slot->capacity < least) continue;
         struct thread_state *s = slot->state;
         look(s);
         if (s->room > s->hot.write && s->room - s->hot.write > slot->capacity / 4) {
@@ -1168,12 +1170,25 @@ static void thread_ends(void *unused)
     unlock_process();
 }
 
-static void attach(void)
+/* With a ring of the whole size, if the limits and the folder allow. */
+static struct thread_state *whole_state(void)
+{
+    uint64_t capacity = P.settings.ring_bytes;
+    if (P.file < 0 || capacity <= first_bytes() || P.ring_bytes + capacity > P.settings.process_bytes_max) return NULL;
+    struct slot *slot = free_slot(1);
+    if (!slot || make_ring(slot, capacity, NO_RING, 0) != 0) return NULL;
+    begin_state(slot->state, slot);
+    slot->state->hot.busy = 0;
+    return slot->state;
+}
+
+static void attach(int wants_whole)
 {
     phase = 1;
     struct thread_state *s = NULL;
     if (lock_process()) {
-        s = idle_state();
+        s = idle_state(wants_whole ? P.settings.ring_bytes : 0);
+        if (!s && wants_whole) s = whole_state();
         if (!s) s = new_state(NULL, first_bytes(), 0);
         unlock_process();
     }
@@ -1235,7 +1250,7 @@ static void write_slowly(struct record *r, whit_log_site *site, const whit_log_l
         count_dropped(r->head);
         return;
     }
-    if (phase == 0) attach();
+    if (phase == 0) attach(0);
     struct thread_state *s = (struct thread_state *)whit_log_current;
     int is_own = s->hot.busy == 0, is_full = P.settings.packet_records > 0;
     if (is_own) {
@@ -1698,7 +1713,7 @@ void whit_log_end(void)
     if (!is_started) return;
     int error = errno;
     if (P.settings.logs_per_second_max >= 0) {
-        whit_log_attach_thread();
+        if (phase == 0) attach(0);
         struct thread_state *s = (struct thread_state *)whit_log_current;
         if (s->hot.busy == 0) {
             s->hot.busy = 1;
@@ -1859,16 +1874,18 @@ uint32_t whit_log_context(const whit_log_pair *pairs, size_t count)
     return context;
 }
 
-void whit_log_attach_thread(void)
+static void attach_if_new(int wants_whole)
 {
     int error = errno;
-    if (is_started && phase == 0) attach();
+    if (is_started && phase == 0) attach(wants_whole);
     errno = error;
 }
 
+void whit_log_attach_thread(void) { attach_if_new(1); }
+
 uint32_t whit_log_set_scope(uint32_t context)
 {
-    whit_log_attach_thread();
+    attach_if_new(0);
     if (whit_log_current == &empty_state) return 0;
     uint32_t before = whit_log_current->scope;
     whit_log_current->scope = context;

@@ -216,6 +216,14 @@ static void fill(int policy)
     for (int number = 0; number < 1000; number++) WHIT_LOG_INFO(&logger, "%d", number);
 }
 
+/* A thread that has asked for its whole ring. */
+static void attach_and_log(void)
+{
+    begin(WHIT_LOG_GROW, 1 << 18);
+    whit_log_attach_thread();
+    for (int number = 0; number < 2000; number++) WHIT_LOG_INFO(&logger, "%d", number);
+}
+
 /* Thirty threads with a ring each; stays until its input ends. */
 static void *one_record_each(void *number)
 {
@@ -533,6 +541,7 @@ int main(int count, char **words)
     else if (!strcmp(role, "overwrite")) fill(WHIT_LOG_OVERWRITE);
     else if (!strcmp(role, "grow")) fill(WHIT_LOG_GROW);
     else if (!strcmp(role, "block")) fill(WHIT_LOG_BLOCK);
+    else if (!strcmp(role, "attach")) attach_and_log();
     else if (!strcmp(role, "stay")) log_and_stay();
     else if (!strcmp(role, "throttled")) log_throttled();
     else if (!strcmp(role, "throttle")) throttle();

@@ -39,4 +39,4 @@ pub use sink::{FileRotation, FileSink, LogSink, NoSink, WriterSink};
 pub use syslog::{SyslogFormat, severity};
 pub use syslog_sink::SyslogSink;
 pub use text::{TextFormat, has_value, put_value};
-pub use time::{LogZone, write_time};
+pub use time::{LogZone, TimeText};

@@ -155,11 +155,7 @@ impl<'a> LogRecord<'a> {
 
     /// The attributes of a record.
     pub fn attributes(&self) -> impl Iterator<Item = RecordField<'a>> + use<'a> {
-        let values = match self.has_attributes() {
-            true => self.record.arguments(self.types()).ok(),
-            false => None,
-        };
-        let fields = values.map(|values| values.attributes);
-        fields.into_iter().flatten().map(|(name, value)| RecordField { name, value })
+        let fields = self.record.attributes(self.types()).into_iter().flatten();
+        fields.map(|(name, value)| RecordField { name, value })
     }
 }

@@ -74,6 +74,10 @@ impl RecordFormat for TextFormat {
         }
         if record.has_attributes() {
             for field in record.attributes() {
+                if let LogValue::Text(text) = field.value {
+                    put_pair(out, field.name, text);
+                    continue;
+                }
                 self.scratch.clear();
                 put_value(&mut self.scratch, &field, record);
                 put_pair(out, field.name, &self.scratch);

@@ -10,22 +10,24 @@ pub struct LogZone {
     pub offset_seconds: i32,
 }
 
-/// The text of a second is kept: most records have that of the one before.
+/// Writes times; the text of a second is kept, since most records have that of the one before.
 #[derive(Debug, Clone)]
-pub(crate) struct TimeText {
+pub struct TimeText {
     zone: LogZone,
     second: u64,
     text: Vec<u8>,
 }
 
 impl TimeText {
-    pub(crate) fn new(zone: LogZone) -> Self {
+    /// Writes times of a zone.
+    #[must_use]
+    pub fn new(zone: LogZone) -> Self {
         TimeText { zone, second: u64::MAX, text: Vec::new() }
     }
 
-    /// Appends a time with `digits` (at most 9) digits of the second's fraction.
+    /// Appends a time, `2014-06-07T17:14:50.658`, with `digits` (at most 9) digits of the second's fraction.
     #[inline]
-    pub(crate) fn put(&mut self, out: &mut Vec<u8>, time_ns: u64, digits: usize) {
+    pub fn put(&mut self, out: &mut Vec<u8>, time_ns: u64, digits: usize) {
         let second = time_ns / 1_000_000_000;
         if second != self.second {
             self.second = second;
@@ -47,7 +49,7 @@ impl TimeText {
     }
 
     /// Appends `Z`, or the offset of the zone.
-    pub(crate) fn put_zone(&self, out: &mut Vec<u8>) {
+    pub fn put_zone(&self, out: &mut Vec<u8>) {
         let seconds = self.zone.offset_seconds;
         if seconds == 0 {
             return out.push(b'Z');
@@ -58,11 +60,6 @@ impl TimeText {
         out.push(b':');
         push_padded(out, minutes % 60, 2);
     }
-}
-
-/// Appends a time in UTC: `2014-06-07T17:14:50.658`, with `digits` of the second's fraction.
-pub fn write_time(out: &mut Vec<u8>, time_ns: u64, digits: usize) {
-    TimeText::new(LogZone::default()).put(out, time_ns, digits);
 }
 
 fn put_second(out: &mut Vec<u8>, second: u64, zone: LogZone) {
@@ -88,7 +85,7 @@ mod tests {
 
     fn text(time_ns: u64, digits: usize) -> String {
         let mut out = Vec::new();
-        write_time(&mut out, time_ns, digits);
+        TimeText::new(LogZone::default()).put(&mut out, time_ns, digits);
         String::from_utf8(out).unwrap()
     }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::reading::{
     Found, Read, TimeSpan, assert_all_completed, assert_throttled, folder, numbers, read_folder,
-    read_more, read_ring,
+    read_more, read_ring, ring_sizes,
 };
 use logger::LogLevel;
 use logring::{FormatKind, ProcessFile, RingDirectory, RingReader, abi};
@@ -232,6 +232,16 @@ fn full_rings_of_c_do_as_their_policy_says() {
     read_more(folder.path(), &mut found);
     assert_eq!(numbers(&found), (0..1000).collect::<Vec<u64>>());
     assert_eq!(found.missing, 0);
+}
+
+#[test]
+fn a_thread_of_c_that_asks_for_it_has_its_whole_ring_at_once() {
+    let Some((c, _)) = programs() else { return };
+    let folder = folder();
+    run(c, "attach", folder.path());
+    let kib = ring_sizes(folder.path()).into_iter().map(|bytes| bytes >> 10);
+    assert_eq!(kib.collect::<Vec<_>>(), [32, 256]);
+    assert_eq!(numbers(&read_folder(folder.path())), (0..2000).collect::<Vec<u64>>());
 }
 
 #[test]

@@ -22,7 +22,7 @@ use logger::{
 use logring::{Batch, Doorbell, ProcessFile, RingDirectory, SiteRole, abi};
 use reading::{
     Found, Read, TimeSpan, assert_all_completed, assert_throttled, folder, numbers, read_folder,
-    read_more, read_ring,
+    read_more, read_ring, ring_sizes,
 };
 
 use testkit::{PATIENCE, Running, own_test};
@@ -87,6 +87,7 @@ fn child() {
         "full-overwrite" => fill(small(&folder, FullPolicy::OverwriteOldest), 1000),
         "full-grow" => fill(small(&folder, FullPolicy::Grow), 1000),
         "full-block" => fill(small(&folder, FullPolicy::Block), 1000),
+        "attached" => attached(&folder),
         "flush" => flush(&folder),
         "throttle" => throttle(&folder),
         "report" => report(&folder),
@@ -325,6 +326,29 @@ fn fill(config: LogConfig, count: u64) {
     for number in 0..count {
         log_info!(log, "{}", number);
     }
+}
+
+/// A thread that logs, one that asks for its whole ring, and one more for which there is no room.
+fn attached(folder: &Path) {
+    let mut config = config(folder);
+    config.rings.ring_bytes = 256 << 10;
+    config.rings.process_bytes_max = 400 << 10;
+    let log = started(config);
+    log_info!(log, "{}", 0);
+    let log = &log;
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            logger::attach_thread();
+            let other = scope.spawn(move || {
+                logger::attach_thread();
+                log_info!(log, "{}", 1);
+            });
+            other.join().unwrap();
+            for number in 2..2000u64 {
+                log_info!(log, "{}", number);
+            }
+        });
+    });
 }
 
 /// Drops, is read, and goes on: what was dropped is said before the next record.
@@ -641,6 +665,17 @@ fn a_full_ring_grows() {
     assert_eq!(numbers(&found), (0..1000).collect::<Vec<u64>>());
     assert_eq!((found.counted[&4], found.missing), (0, 0));
     assert!(found.rings > 2);
+}
+
+#[test]
+fn a_thread_that_asks_for_it_has_its_whole_ring_at_once() {
+    let folder = folder();
+    run("attached", folder.path());
+    let kib = ring_sizes(folder.path()).into_iter().map(|bytes| bytes >> 10);
+    assert_eq!(kib.collect::<Vec<_>>(), [16, 16, 32, 256]);
+    let mut numbers = numbers(&read_folder(folder.path()));
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..2000).collect::<Vec<u64>>());
 }
 
 #[test]

@@ -176,6 +176,20 @@ impl<'a> RingRecord<'a> {
         Ok(values)
     }
 
+    /// The attributes behind the arguments of a record whose call site has these types; `None`: it has none,
+    /// or the payload is too short for the arguments.
+    #[must_use]
+    pub fn attributes(&self, types: &[ArgumentType]) -> Option<AttributeValues<'a>> {
+        if self.flags & FLAG_ATTRIBUTES == 0 {
+            return None;
+        }
+        let mut rest = self.payload;
+        for kind in types.iter().take(ARGUMENTS_MAX) {
+            rest = LogValue::read(*kind, rest)?.1;
+        }
+        Some(AttributeValues { rest })
+    }
+
     /// What a record that is no log record says.
     #[must_use]
     pub fn notice(&self) -> Option<RingNotice<'a>> {

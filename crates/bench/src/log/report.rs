@@ -326,7 +326,7 @@ fn inputs(all: &[InputRun], report: &mut Report) {
          CPU: of a kept record, of all threads of the process.  UDP: {} datagrams a second\n\
          are offered, and the kernel drops what the socket has no room for; kept: of the worst round.\n\
          OTLP: 8 requests of 512 records at once, each answered when its records are kept.\n\
-         Journal: with the CPU time of journalctl, which reads it for whit.",
+         Journal: its files, and the CPU time of journalctl, which follows it then.",
         inputs::DATAGRAM_RATE
     ));
 }

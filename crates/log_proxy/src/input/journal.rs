@@ -5,7 +5,6 @@
 //! `journal_files`.  What follows, and what cannot be read so, comes by `journalctl -o export`: `NAME=value`
 //! lines, or a name, a length and bytes; an empty line ends an entry.
 
-use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::ops::Range;
 use std::os::fd::AsFd as _;
@@ -160,13 +159,17 @@ fn read_entries(place: &mut InputPlace, child: &mut Child, cursor: &mut Vec<u8>)
 /// An entry; its memory serves the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct JournalEntry {
-    /// Names and values, one after the other.
+    /// Names, one after the other.
+    names: String,
+    /// Values, and what else was read.
     bytes: Vec<u8>,
     fields: Vec<FieldPlace>,
+    /// Bytes of all values.
+    kept: usize,
     left_out: u64,
 }
 
-/// Where in the bytes of an entry a field is.
+/// Where a field is: its name in the names of an entry, its value in the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FieldPlace {
     name: Range<usize>,
@@ -206,9 +209,9 @@ impl JournalEntry {
         self.clear();
         cursor.clear();
         place.put(cursor);
-        let mut time = Vec::new();
-        push_u64(&mut time, place.realtime_us);
-        self.put(TIME.as_bytes(), &time, time.len() as u64);
+        self.bytes.extend_from_slice(TIME.as_bytes());
+        push_u64(&mut self.bytes, place.realtime_us);
+        self.add(0..TIME.len(), TIME.len()..self.bytes.len());
         files.each_field(NAME_MAX, TEXT_BYTES_MAX, is_shown, |name, value, length| {
             self.put(name, value, length);
         })?;
@@ -216,9 +219,10 @@ impl JournalEntry {
     }
 
     fn clear(&mut self) {
+        self.names.clear();
         self.bytes.clear();
         self.fields.clear();
-        self.left_out = 0;
+        (self.kept, self.left_out) = (0, 0);
     }
 
     /// Adds a field, with the beginning of a value of so many bytes.
@@ -228,15 +232,12 @@ impl JournalEntry {
         let name = begin..self.bytes.len();
         self.bytes.extend_from_slice(value);
         self.left_out += length - value.len() as u64;
-        self.add(FieldPlace { value: name.end..self.bytes.len(), name });
+        self.add(name.clone(), name.end..self.bytes.len());
     }
 
     fn all(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        self.fields.iter().map(|field| {
-            // `add` has made it so.
-            let name = std::str::from_utf8(&self.bytes[field.name.clone()]).unwrap_or_default();
-            (name, &self.bytes[field.value.clone()])
-        })
+        let all = self.fields.iter();
+        all.map(|field| (&self.names[field.name.clone()], &self.bytes[field.value.clone()]))
     }
 
     fn value(&self, name: &str) -> Option<&[u8]> {
@@ -280,8 +281,8 @@ impl JournalEntry {
             }
             match memchr::memchr(b'=', &self.bytes[begin..]) {
                 Some(length) => {
-                    let name = begin..begin + length;
-                    self.add(FieldPlace { value: name.end + 1..self.bytes.len(), name });
+                    let value = begin + length + 1..self.bytes.len();
+                    self.add(begin..begin + length, value);
                 }
                 None if !self.read_bytes(begin, reader)? => return Ok(false),
                 None => {}
@@ -307,26 +308,21 @@ impl JournalEntry {
             return Ok(false);
         }
         self.left_out += rest;
-        self.add(FieldPlace { name, value });
+        self.add(name, value);
         Ok(true)
     }
 
     /// Adds the field that is at the end of the bytes.
-    fn add(&mut self, mut field: FieldPlace) {
-        let values: usize = self.fields.iter().map(|field| field.value.len()).sum();
+    fn add(&mut self, name: Range<usize>, value: Range<usize>) {
         // A record has half a megabyte, and the cursor must be in it.
-        if self.fields.len() >= FIELDS_MAX || values + field.value.len() > 3 * TEXT_BYTES_MAX {
-            self.left_out += field.value.len() as u64;
-            self.bytes.truncate(field.name.start);
-            return;
+        if self.fields.len() >= FIELDS_MAX || self.kept + value.len() > 3 * TEXT_BYTES_MAX {
+            self.left_out += value.len() as u64;
+            return self.bytes.truncate(name.start);
         }
-        let begin = field.name.start;
-        if let Cow::Owned(name) = String::from_utf8_lossy(&self.bytes[field.name.clone()]) {
-            drop(self.bytes.splice(field.name, name.bytes()));
-            field.name = begin..begin + name.len();
-            field.value = self.bytes.len() - field.value.len()..self.bytes.len();
-        }
-        self.fields.push(field);
+        self.kept += value.len();
+        let begin = self.names.len();
+        self.names.push_str(&String::from_utf8_lossy(&self.bytes[name]));
+        self.fields.push(FieldPlace { name: begin..self.names.len(), value });
     }
 }
 

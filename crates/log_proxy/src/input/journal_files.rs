@@ -5,8 +5,9 @@
 //! name the entries; both also in the compact form.  What this reader does not know (data compressed by LZ4
 //! or XZ, flags of later versions), and what is damaged, is an error by name: `journalctl` reads on there.
 //!
-//! Files are read by `pread`, 64 KiB at once, so a file that is cut gives an error and no signal.  Memory is
-//! bounded by [`BLOCKS`], [`FILES_MAX`] and [`OBJECT_MAX`], whatever a file says.
+//! Files are read by `pread`, 64 KiB at once, so a file that is cut gives an error and no signal.  Entries
+//! share what they have in common, so most data of an entry is known by its place from those before.
+//! Memory is bounded by [`BLOCKS`], [`FILES_MAX`], [`OBJECT_MAX`] and [`SHARED`], whatever a file says.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -36,6 +37,10 @@ const FILES_MAX: usize = 256;
 const OBJECT_MAX: u64 = 1 << 20;
 /// Arrays of entries in a file: each is as long as all before it.
 const ARRAYS_MAX: usize = 1024;
+/// Slots for data that several entries have, of all files together: a power of two.
+const SHARED: usize = 4096;
+/// Longest value that is kept there.
+const SHARED_BYTES_MAX: usize = 256;
 /// Times that the folders are looked at, until two looks show the same.
 const LOOKS: usize = 4;
 
@@ -147,10 +152,15 @@ fn put_digits<const N: usize>(out: &mut Vec<u8>, name: &[u8], bytes: [u8; N], is
 pub(super) struct JournalFiles {
     files: Vec<JournalFile>,
     bytes: FileBytes,
+    shared: SharedData,
     /// The file of the entry that was given last, and where its items are.
     current: (usize, Entry),
+    /// Where the data of an entry is.
+    items: Vec<u64>,
     /// The entry that was given last.
     last: Option<EntryPlace>,
+    /// The first entry of all other files, as of the last look at them; `None`: all have to be looked at.
+    others: Option<EntryPlace>,
     /// The newest entry of those that were there at first; `None`: there was none.
     until: Option<EntryPlace>,
     unpack: Option<Decompressor<'static>>,
@@ -193,8 +203,11 @@ impl JournalFiles {
         Ok(JournalFiles {
             files,
             bytes,
+            shared: SharedData::default(),
             current: (0, Entry::default()),
+            items: Vec::new(),
             last: after,
+            others: None,
             until: None,
             unpack: None,
             unpacked: Vec::new(),
@@ -216,12 +229,15 @@ impl JournalFiles {
 
     /// The next entry, which [`Self::each_field`] then reads; `None`: all are read.
     pub(super) fn next(&mut self) -> Result<Option<EntryPlace>> {
-        let mut next: Option<(usize, EntryPlace)> = None;
-        for (at, file) in self.files.iter_mut().enumerate() {
-            let Some(place) = file.peek(&mut self.bytes, self.last.as_ref())? else { continue };
-            if next.is_none_or(|(_, next)| place.compare(&next).is_lt()) {
-                next = Some((at, place));
-            }
+        // Files follow each other, so the next entry is mostly in the same file.
+        let at = self.current.0;
+        let mut next = None;
+        if let (Some(others), Some(file)) = (self.others, self.files.get_mut(at)) {
+            let place = file.peek(&mut self.bytes, self.last.as_ref())?;
+            next = place.filter(|place| place.compare(&others).is_lt()).map(|place| (at, place));
+        }
+        if next.is_none() {
+            next = self.earliest()?;
         }
         let Some(until) = self.until else { return Ok(None) };
         let Some((at, place)) = next.filter(|(_, place)| place.compare(&until).is_le()) else {
@@ -234,8 +250,28 @@ impl JournalFiles {
         Ok(Some(place))
     }
 
+    /// Looks at all files; gives the first entry.
+    fn earliest(&mut self) -> Result<Option<(usize, EntryPlace)>> {
+        let mut first: Option<(usize, EntryPlace)> = None;
+        self.others = None;
+        for (at, file) in self.files.iter_mut().enumerate() {
+            let Some(place) = file.peek(&mut self.bytes, self.last.as_ref())? else { continue };
+            let later = match first {
+                Some((_, earliest)) if place.compare(&earliest).is_ge() => place,
+                _ => match first.replace((at, place)) {
+                    Some((_, earliest)) => earliest,
+                    None => continue,
+                },
+            };
+            if self.others.is_none_or(|others| later.compare(&others).is_lt()) {
+                self.others = Some(later);
+            }
+        }
+        Ok(first)
+    }
+
     /// Gives the name of each field of the entry that was given last, the first `most` bytes of its value,
-    /// and how many bytes the value has.  `is_wanted` sees the name first.
+    /// and how many bytes the value has.  `is_wanted` sees the name first, and says the same of it each time.
     pub(super) fn each_field(
         &mut self,
         name_max: usize,
@@ -245,19 +281,28 @@ impl JournalFiles {
     ) -> Result<()> {
         let (at, entry) = &self.current;
         let file = &self.files[*at];
-        let head_bytes = if file.is_compact { 72 } else { 64 };
-        for item in 0..entry.items {
-            let width = file.item_bytes;
-            let place = entry.offset + 64 + item * width;
-            let data = file.offset(self.bytes.get(file, place, width as usize)?);
-            let (flags, length) = file.object(&mut self.bytes, data, DATA, head_bytes)?;
+        let width = file.item_bytes as usize;
+        let items = self.bytes.get(file, entry.offset + 64, entry.items as usize * width)?;
+        self.items.clear();
+        self.items.extend(items.chunks_exact(width).map(|item| file.offset(item)));
+        for &data in &self.items {
+            let slot = self.shared.slot((file.id, data));
+            if slot.place == (file.id, data) {
+                if slot.is_wanted {
+                    let (name, value) = slot.bytes.split_at(slot.name);
+                    put(name, value, value.len() as u64);
+                }
+                continue;
+            }
+            let (flags, length, is_shared) = file.data(&mut self.bytes, data)?;
+            let begin = data + file.data_head;
             let (value, length) = match flags & 7 {
                 0 => {
                     let looked = length.min((name_max + 1 + most) as u64);
-                    (self.bytes.get(file, data + head_bytes, looked as usize)?, length)
+                    (self.bytes.get(file, begin, looked as usize)?, length)
                 }
                 OBJECT_COMPRESSED_ZSTD if length <= OBJECT_MAX => {
-                    let packed = self.bytes.get(file, data + head_bytes, length as usize)?;
+                    let packed = self.bytes.get(file, begin, length as usize)?;
                     if unpack(&mut self.unpack, packed, &mut self.unpacked).is_none() {
                         return file.fault(data, "compressed data cannot be decompressed");
                     }
@@ -269,8 +314,13 @@ impl JournalFiles {
                 return file.fault(data, "data has no name, or a very long one");
             };
             let (name, value) = (&value[..end], &value[end + 1..]);
-            if is_wanted(name) {
-                put(name, &value[..value.len().min(most)], length - end as u64 - 1);
+            let (value, length) = (&value[..value.len().min(most)], length - end as u64 - 1);
+            let is_wanted = is_wanted(name);
+            if is_wanted {
+                put(name, value, length);
+            }
+            if is_shared && length <= SHARED_BYTES_MAX as u64 {
+                slot.keep((file.id, data), is_wanted, (name, value));
             }
         }
         Ok(())
@@ -315,6 +365,8 @@ struct JournalFile {
     id: usize,
     seqnum_id: u128,
     is_compact: bool,
+    /// Bytes of a data object before its data.
+    data_head: u64,
     /// Bytes of an item of an entry.
     item_bytes: u64,
     /// Bytes of an offset.
@@ -341,6 +393,7 @@ impl JournalFile {
             id,
             seqnum_id: id_at(&header, 72),
             is_compact,
+            data_head: if is_compact { 72 } else { 64 },
             item_bytes: if is_compact { 4 } else { 16 },
             offset_bytes: if is_compact { 4 } else { 8 },
             arrays: Vec::new(),
@@ -392,6 +445,14 @@ impl JournalFile {
             Some(_) => self.fault(at, "an object is of another kind"),
             None => self.fault(at, "the size of an object is wrong"),
         }
+    }
+
+    /// Looks at the head of a data object; gives its flags, how many bytes its data has, and whether several
+    /// entries have it.
+    fn data(&self, bytes: &mut FileBytes, at: u64) -> Result<(u8, u64, bool)> {
+        let (flags, length) = self.object(bytes, at, DATA, self.data_head)?;
+        let entries = u64_at(bytes.get(self, at + 56, 8)?, 0);
+        Ok((flags, length, entries > 1))
     }
 
     /// The offset that an item begins with.
@@ -466,6 +527,45 @@ impl JournalFile {
 
 fn id_at(bytes: &[u8], at: usize) -> u128 {
     bytes[at..].first_chunk().map_or(0, |bytes| u128::from_be_bytes(*bytes))
+}
+
+/// Data that several entries have and that was read last, each in the slot of its place.
+#[derive(Default)]
+struct SharedData(Vec<SharedSlot>);
+
+#[derive(Clone, Default)]
+struct SharedSlot {
+    /// File and offset.
+    place: (usize, u64),
+    is_wanted: bool,
+    /// How many of the bytes are the name; the value follows.
+    name: usize,
+    bytes: Vec<u8>,
+}
+
+impl SharedData {
+    /// The slot of a place, which may have that of another.
+    #[inline]
+    fn slot(&mut self, (file, offset): (usize, u64)) -> &mut SharedSlot {
+        if self.0.is_empty() {
+            // No file has this number.
+            let none = SharedSlot { place: (usize::MAX, 0), ..SharedSlot::default() };
+            self.0.resize(SHARED, none);
+        }
+        let mixed = (offset ^ ((file as u64) << 48)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        &mut self.0[(mixed >> (u64::BITS - SHARED.ilog2())) as usize]
+    }
+}
+
+impl SharedSlot {
+    fn keep(&mut self, place: (usize, u64), is_wanted: bool, (name, value): (&[u8], &[u8])) {
+        self.bytes.clear();
+        if is_wanted {
+            self.bytes.extend_from_slice(name);
+            self.bytes.extend_from_slice(value);
+        }
+        (self.place, self.is_wanted, self.name) = (place, is_wanted, name.len());
+    }
 }
 
 /// Blocks of files that were read last.

@@ -24,12 +24,13 @@ use http_server::{
 };
 use logring::LogLevel;
 use otlp_messages::{
-    OtlpError, OtlpRead, PartialSuccess, Response, RpcStatus, read_json, read_protobuf,
+    OtlpError, OtlpLog, OtlpOrigin, OtlpRead, PartialSuccess, Response, RpcStatus, read_json,
+    read_protobuf,
 };
 use prost::Message as _;
 
 use super::kept::Keeping;
-use super::otlp_fields::write;
+use super::otlp_fields::OtlpWriter;
 use super::output::InputRecords;
 use super::{InputControl, InputPlace, PATIENCE};
 
@@ -219,13 +220,14 @@ impl Taker {
     }
 
     fn write(&self, encoding: Encoding, bytes: &[u8]) -> Result<OtlpRead, OtlpError> {
-        let records = self.records;
+        let mut writer = OtlpWriter::new(self.records);
+        let mut write = |origin: &OtlpOrigin<'_>, log: &OtlpLog<'_>| writer.write(origin, log);
         match encoding {
-            Encoding::Json => read_json(bytes, &mut |origin, log| write(records, origin, log)),
+            Encoding::Json => read_json(bytes, &mut write),
             Encoding::Protobuf => {
                 // Nothing is written of a request that is refused.
                 read_protobuf(bytes, None)?;
-                read_protobuf(bytes, Some(&mut |origin, log| write(records, origin, log)))
+                read_protobuf(bytes, Some(&mut write))
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use log_format::write_time;
+use log_format::{LogZone, TimeText};
 use logring::{LogLevel, LogValue};
 use otlp_messages::{OtlpLog, OtlpOrigin, OtlpValue, level_of_severity, severity};
 
@@ -19,49 +19,77 @@ const ATTRIBUTE_BYTES_MAX: usize = 256 << 10;
 /// How many attributes are left out.
 const LEFT_OUT_ATTRIBUTES: &str = "LeftOutAttributes";
 
-/// Writes a record; waits while there is no room.
-pub(super) fn write(records: InputRecords, origin: &OtlpOrigin<'_>, log: &OtlpLog<'_>) {
-    let level = level_of(log);
-    let body = text_of(&log.body);
-    let text = &body[..body.len().min(TEXT_BYTES_MAX)];
-    let times = [time(log.time_ns), time(log.observed_ns)];
-    let resource: Vec<Cow<'_, str>> =
-        origin.resource.iter().map(|one| resource_name(&one.key)).collect();
-    let mut fields: Vec<Field<'_>> = Vec::new();
-    let [time, observed] = times.each_ref().map(Vec::as_slice);
-    let named = [
-        ("Time", if time.is_empty() { observed } else { time }),
-        ("ObservedTime", if time.is_empty() || time == observed { b"" } else { observed }),
-        ("Severity", if is_name(&log.severity_text, level) { b"" } else { &*log.severity_text }),
-        ("TraceId", log.trace_id.as_bytes()),
-        ("SpanId", log.span_id.as_bytes()),
-        ("EventName", &log.event_name),
-        ("Scope", &origin.scope),
-        ("ScopeVersion", &origin.scope_version),
-    ];
-    let mut room = Room { bytes: ATTRIBUTE_BYTES_MAX, left_out: origin.left_out + log.left_out };
-    for (name, value) in named.into_iter().filter(|(_, value)| !value.is_empty()) {
-        room.put(&mut fields, (name, LogValue::Text(value)));
+/// Writes the records of a request.
+pub(super) struct OtlpWriter {
+    records: InputRecords,
+    times: TimeText,
+}
+
+impl OtlpWriter {
+    pub(super) fn new(records: InputRecords) -> Self {
+        OtlpWriter { records, times: TimeText::new(LogZone::default()) }
     }
-    if log.severity != 0 && log.severity != severity(level) {
-        fields.push(("SeverityNumber", LogValue::Signed(log.severity.into())));
+
+    /// Writes a record; waits while there is no room.
+    pub(super) fn write(&mut self, origin: &OtlpOrigin<'_>, log: &OtlpLog<'_>) {
+        let level = level_of(log);
+        let body = text_of(&log.body);
+        let text = &body[..body.len().min(TEXT_BYTES_MAX)];
+        let (time_ns, observed_ns) = match log.time_ns {
+            0 => (log.observed_ns, 0),
+            // A time that is told twice is written once.
+            time_ns => (time_ns, if log.observed_ns == time_ns { 0 } else { log.observed_ns }),
+        };
+        let [time, observed] = [time_ns, observed_ns].map(|time_ns| self.time(time_ns));
+        let names = origin.resource.iter().map(|one| resource_name(&one.key));
+        let resource: Vec<Cow<'_, str>> = names.collect();
+        let named: [(&str, &[u8]); 8] = [
+            ("Time", &time),
+            ("ObservedTime", &observed),
+            ("Severity", if is_name(&log.severity_text, level) { b"" } else { &log.severity_text }),
+            ("TraceId", log.trace_id.as_bytes()),
+            ("SpanId", log.span_id.as_bytes()),
+            ("EventName", &log.event_name),
+            ("Scope", &origin.scope),
+            ("ScopeVersion", &origin.scope_version),
+        ];
+        let most = named.len() + log.attributes.len() + resource.len() + 4;
+        let mut fields: Vec<Field<'_>> = Vec::with_capacity(most);
+        let mut room =
+            Room { bytes: ATTRIBUTE_BYTES_MAX, left_out: origin.left_out + log.left_out };
+        for (name, value) in named.into_iter().filter(|(_, value)| !value.is_empty()) {
+            room.put(&mut fields, (name, LogValue::Text(value)));
+        }
+        if log.severity != 0 && log.severity != severity(level) {
+            fields.push(("SeverityNumber", LogValue::Signed(log.severity.into())));
+        }
+        if log.flags != 0 {
+            fields.push(("TraceFlags", LogValue::Unsigned(log.flags.into())));
+        }
+        for one in &log.attributes {
+            room.put(&mut fields, (&*one.key, value_of(&one.value)));
+        }
+        for (one, name) in origin.resource.iter().zip(&resource) {
+            room.put(&mut fields, (&**name, value_of(&one.value)));
+        }
+        if body.len() > text.len() {
+            fields.push((LEFT_OUT, LogValue::Unsigned((body.len() - text.len()) as u64)));
+        }
+        if room.left_out > 0 {
+            fields.push((LEFT_OUT_ATTRIBUTES, LogValue::Unsigned(room.left_out)));
+        }
+        self.records.write(level, text, &fields);
     }
-    if log.flags != 0 {
-        fields.push(("TraceFlags", LogValue::Unsigned(log.flags.into())));
+
+    /// A time as other inputs have it; nothing: it is not known.
+    fn time(&mut self, time_ns: u64) -> Vec<u8> {
+        let mut text = Vec::new();
+        if time_ns > 0 {
+            self.times.put(&mut text, time_ns, 9);
+            self.times.put_zone(&mut text);
+        }
+        text
     }
-    for one in &log.attributes {
-        room.put(&mut fields, (&*one.key, value_of(&one.value)));
-    }
-    for (one, name) in origin.resource.iter().zip(&resource) {
-        room.put(&mut fields, (&**name, value_of(&one.value)));
-    }
-    if body.len() > text.len() {
-        fields.push((LEFT_OUT, LogValue::Unsigned((body.len() - text.len()) as u64)));
-    }
-    if room.left_out > 0 {
-        fields.push((LEFT_OUT_ATTRIBUTES, LogValue::Unsigned(room.left_out)));
-    }
-    records.write(level, text, &fields);
 }
 
 /// What attributes may still take.
@@ -98,16 +126,6 @@ fn level_of(log: &OtlpLog<'_>) -> LogLevel {
 
 fn is_name(text: &[u8], level: LogLevel) -> bool {
     text.eq_ignore_ascii_case(level.name().as_bytes())
-}
-
-/// A time as other inputs have it; nothing: it is not known.
-fn time(time_ns: u64) -> Vec<u8> {
-    let mut text = Vec::new();
-    if time_ns > 0 {
-        write_time(&mut text, time_ns, 9);
-        text.push(b'Z');
-    }
-    text
 }
 
 fn resource_name(key: &str) -> Cow<'static, str> {

@@ -17,6 +17,16 @@ pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("whit-log-test-").tempdir_in("/dev/shm").unwrap()
 }
 
+/// Bytes of each ring of a folder, the smallest first.
+pub(crate) fn ring_sizes(folder: &Path) -> Vec<u64> {
+    let rings = RingDirectory::scan(folder).unwrap().rings;
+    let length = |path: &std::path::PathBuf| path.metadata().unwrap().len();
+    let mut sizes: Vec<u64> =
+        rings.iter().map(|path| length(path) - abi::ring::DATA as u64).collect();
+    sizes.sort_unstable();
+    sizes
+}
+
 /// A record, decoded.
 #[derive(Clone, Debug)]
 pub(crate) struct Read {

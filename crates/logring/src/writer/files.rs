@@ -1,7 +1,8 @@
 //! Files of the writer: made under another name, filled, mapped, renamed; without room, a `memfd`.
 //!
 //! `fallocate` takes the pages at once, so that a full tmpfs is an error here and not a signal at a
-//! store; `MAP_POPULATE` maps them at once, so that no store waits for one.
+//! store; `MAP_POPULATE` maps them at once, so that no store waits for one.  Of a ring's second mapping, into
+//! which only the end of a record runs, that is the first page.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -131,17 +132,21 @@ pub(super) fn map_ring(file: Descriptor, capacity: u64) -> io::Result<*mut u8> {
     let length = usize::try_from(capacity).map_err(io::Error::other)?;
     let (header, protection) = (ring::DATA, libc::PROT_READ | libc::PROT_WRITE);
     let whole = header + 2 * length;
-    let flags = libc::MAP_SHARED | libc::MAP_FIXED | libc::MAP_POPULATE;
+    let flags = libc::MAP_SHARED | libc::MAP_FIXED;
     let base = map_private(whole)?;
     // SAFETY: both replace parts of the mapping that was just made; header and data are multiples
     // of the page size.
     let parts = unsafe {
-        let one = libc::mmap(base.cast(), header + length, protection, flags, file, 0);
+        let now = flags | libc::MAP_POPULATE;
+        let one = libc::mmap(base.cast(), header + length, protection, now, file, 0);
         let second = base.add(header + length).cast();
         let other = libc::mmap(second, length, protection, flags, file, header as i64);
         mapped(one).and(mapped(other))
     };
-    parts.inspect_err(|_| unmap(base, whole))?;
+    let second = parts.inspect_err(|_| unmap(base, whole))?;
+    // SAFETY: the page was just mapped and belongs to a file that is really there; the ring is new, so zero is
+    // what it holds.
+    unsafe { second.cast::<u64>().write_volatile(0) };
     // SAFETY: the mapping is ours.
     unsafe { libc::madvise(base.cast(), whole, libc::MADV_DONTFORK) };
     Ok(base)

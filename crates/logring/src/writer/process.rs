@@ -16,7 +16,7 @@ use std::io;
 use std::os::fd::FromRawFd as _;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-pub(super) use rings::Slot;
+pub(super) use rings::{FirstRing, Slot};
 
 use super::files::{self, Descriptor};
 use super::settings::RingSettings;

@@ -28,7 +28,8 @@ pub struct RingSettings {
     /// Name of the process, for the reader.
     pub process_name: String,
     /// Bytes of a thread's ring: rounded up to a power of two from 4 KiB on.  It begins with 16 KiB
-    /// and takes more as it needs it, whatever the policy.  The default of 1 MiB takes 20,000 records.
+    /// and takes more as it needs it, whatever the policy, but for threads that call `attach_thread`.
+    /// The default of 1 MiB takes 20,000 records.
     pub ring_bytes: u64,
     /// Up to which size a ring grows where the policy is `Grow`.
     pub ring_bytes_max: u64,

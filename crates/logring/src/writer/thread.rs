@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 use super::argument::{ErasedArguments, WithAttributes};
-use super::process::{Process, clear_sleeper, has_sleeper};
+use super::process::{FirstRing, Process, clear_sleeper, has_sleeper};
 use super::settings::RingSettings;
 use super::state::{Dropped, ThreadState, WAKE_LEVEL, with_errno_kept};
 use super::throttle::{Admission, SuppressedLevel};
@@ -166,7 +166,7 @@ fn slow(kind: u8, head: u8, ids: [u32; 2], payload: &dyn ErasedArguments) {
         let state = current();
         let phase = PHASE.with(Cell::get);
         if phase == Phase::New {
-            attach(process);
+            attach(process, FirstRing::Small);
         }
         let state = if phase == Phase::New { current() } else { state };
         let packet_records = process.settings().packet_records;
@@ -305,13 +305,18 @@ fn combined(process: &Process, state: &ThreadState, context: u32, scope: u32) ->
     number
 }
 
-/// Gives this thread a ring, if it has none: to be called by a thread that logs in signal handlers,
-/// or that must not wait for it later.
+/// Gives this thread a ring of the whole size that the settings name, if it has none: to be called by a
+/// thread that logs in signal handlers, or whose first records must not wait until a ring has grown, which
+/// takes some µs for each page.
 pub fn attach_thread() {
+    attach_if_new(FirstRing::Whole);
+}
+
+fn attach_if_new(first: FirstRing) {
     if let Some(process) = Process::get()
         && PHASE.with(Cell::get) == Phase::New
     {
-        with_errno_kept(|| attach(process));
+        with_errno_kept(|| attach(process, first));
     }
 }
 
@@ -330,15 +335,15 @@ pub struct ThreadPosition {
 /// one.
 #[must_use]
 pub fn thread_position() -> Option<ThreadPosition> {
-    attach_thread();
+    attach_if_new(FirstRing::Small);
     let state = current();
     let (position, capacity_bytes) = (state.write.get(), state.mask.get() + 1);
     state.ring_number().map(|ring| ThreadPosition { ring, position, capacity_bytes })
 }
 
-fn attach(process: &'static Process) {
+fn attach(process: &'static Process, first: FirstRing) {
     PHASE.with(|phase| phase.set(Phase::Attaching));
-    let state = process.take_state();
+    let state = process.take_state(first);
     if let Some(state) = state {
         STATE.with(|current| current.set(state));
     }
@@ -368,7 +373,7 @@ pub fn scope() -> u32 {
 /// Sets the context of this thread for all its records, beside those of their loggers; gives the one
 /// before.  0: none.
 pub fn set_scope(context: u32) -> u32 {
-    attach_thread();
+    attach_if_new(FirstRing::Small);
     let state = current();
     if std::ptr::eq(state, &raw const EMPTY.0) {
         return 0;

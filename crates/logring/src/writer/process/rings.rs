@@ -22,7 +22,8 @@ pub(super) const SLOT_BYTES: usize = SLOTS_MAX * size_of::<Slot>();
 /// Bytes of ring 0, which does not grow.
 const SHARED_BYTES: u64 = 32 << 10;
 
-/// Bytes of a thread's first ring, if the settings do not say less: most processes log little.
+/// Bytes of a thread's first ring, if the settings do not say less and the thread has not asked for all of
+/// it: most processes log little.
 const FIRST_BYTES: u64 = 16 << 10;
 
 /// Idle rings that are kept for new threads; more are given up.
@@ -42,6 +43,15 @@ enum Use {
     Idle = 2,
     /// Outgrown or given up: until all of it was read.
     Retired = 3,
+}
+
+/// How large a thread's first ring is.
+#[derive(Clone, Copy)]
+pub(in super::super) enum FirstRing {
+    /// What most threads need; it grows.
+    Small,
+    /// The size that the settings name, if there is room for it.
+    Whole,
 }
 
 /// A ring.
@@ -235,6 +245,14 @@ impl Process {
         wanted.next_power_of_two()
     }
 
+    /// The size of a thread's first ring.
+    fn capacity(&self, first: FirstRing) -> u64 {
+        match first {
+            FirstRing::Small => self.first_bytes().min(FIRST_BYTES),
+            FirstRing::Whole => self.first_bytes(),
+        }
+    }
+
     /// Sets the state to write into a new ring.
     fn begin_state(&self, state: &ThreadState, slot: &mut Slot) {
         // SAFETY: the data begins behind the header.
@@ -262,11 +280,14 @@ impl Process {
     }
 
     /// Gives this thread a state with a ring: one that another thread left, or a new one.
-    pub(in super::super) fn take_state(&'static self) -> Option<&'static ThreadState> {
+    pub(in super::super) fn take_state(
+        &'static self,
+        first: FirstRing,
+    ) -> Option<&'static ThreadState> {
         let mut guard = self.lock()?;
-        let state = match guard.idle_state() {
+        let state = match guard.idle_state(first) {
             Some(state) => state,
-            None => guard.new_state(None)?,
+            None => guard.new_state(None, first)?,
         };
         drop(guard);
         self.say_thread_begins(state);
@@ -278,7 +299,7 @@ impl Process {
     /// Gives a thread that lives on in a child of `fork` a new ring, in its own state.
     pub(in super::super) fn attach_state(&'static self, state: &'static ThreadState) -> bool {
         let Some(mut guard) = self.lock() else { return false };
-        let has_ring = guard.new_state(Some(state)).is_some();
+        let has_ring = guard.new_state(Some(state), FirstRing::Small).is_some();
         drop(guard);
         if has_ring {
             self.say_thread_begins(state);
@@ -365,11 +386,12 @@ impl Process {
 
 impl Guard<'_> {
     /// A state with a ring that another thread left, with room.
-    fn idle_state(&mut self) -> Option<&'static ThreadState> {
+    fn idle_state(&mut self, first: FirstRing) -> Option<&'static ThreadState> {
+        let least = self.process.capacity(first);
         for at in 0..self.inner.slot_count {
             // SAFETY: within the table; idle rings are used under the lock.
             let slot = unsafe { &mut *self.inner.slots.add(at) };
-            if slot.used != Use::Idle || slot.state.is_null() {
+            if slot.used != Use::Idle || slot.state.is_null() || slot.capacity < least {
                 continue;
             }
             // SAFETY: the page of the place; its thread has ended.
@@ -386,14 +408,29 @@ impl Guard<'_> {
     }
 
     /// A new ring, for a state or with one of its own.
-    fn new_state(&mut self, state: Option<&'static ThreadState>) -> Option<&'static ThreadState> {
+    fn new_state(
+        &mut self,
+        state: Option<&'static ThreadState>,
+        first: FirstRing,
+    ) -> Option<&'static ThreadState> {
         if self.inner.file < 0 {
             return None;
         }
-        let capacity = self.process.first_bytes().min(FIRST_BYTES);
         let slot = self.inner.free_slot()?;
-        let made = self.process.make_some_ring(self.inner, capacity, 0);
-        let (base, file, number) = made.ok()?;
+        let whole = self.process.capacity(first);
+        let has_room = self.inner.ring_bytes + whole <= self.process.settings.process_bytes_max;
+        let made = match first {
+            FirstRing::Whole if has_room => self.process.make_ring(self.inner, whole, NO_RING, 0),
+            _ => Err(io::ErrorKind::Unsupported.into()),
+        };
+        // A small one that readers find is better than a whole one without a name.
+        let (capacity, (base, file, number)) = match made {
+            Ok(made) => (whole, made),
+            Err(_) => {
+                let small = self.process.capacity(FirstRing::Small);
+                (small, self.process.make_some_ring(self.inner, small, 0).ok()?)
+            }
+        };
         let is_new = state.is_none();
         let own = state.map_or(slot.state, |state| std::ptr::from_ref(state).cast_mut());
         *slot = Slot { used: Use::Active, number, file, capacity, base, state: own };
