@@ -151,12 +151,14 @@ pub(crate) struct QueryTurn {
     memory: Arc<QueryMemory>,
     stop: LooksForStop,
     is_large: Cell<bool>,
+    was_large: Cell<bool>,
 }
 
 impl QueryTurn {
     /// A query that holds nothing yet.
     pub(crate) fn new(memory: &Arc<QueryMemory>, stop: &LooksForStop) -> Self {
-        QueryTurn { memory: memory.clone(), stop: stop.clone(), is_large: Cell::new(false) }
+        let [is_large, was_large] = [(); 2].map(|()| Cell::new(false));
+        QueryTurn { memory: memory.clone(), stop: stop.clone(), is_large, was_large }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -178,6 +180,7 @@ impl QueryTurn {
         if !self.is_large.get() {
             self.wait(State::take_large)?;
             self.is_large.set(true);
+            self.was_large.set(true);
         }
         Ok(())
     }
@@ -274,6 +277,10 @@ impl QueryControl for QueryTurn {
 
 impl Drop for QueryTurn {
     fn drop(&mut self) {
+        if self.was_large.get() {
+            // Its thread's arena would keep it, beside the memory of the next one in another thread.
+            heap::return_free_memory();
+        }
         if self.is_large.get() {
             self.lock().large = LargeTurn::Free;
         }
