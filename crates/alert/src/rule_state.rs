@@ -121,7 +121,7 @@ impl RuleState {
                 both
             }
             // The process ends: nothing is known of this time.
-            Err(_) if (around.query.stop)().is_some() => return Vec::new(),
+            Err(_) if around.query.control.stop().is_some() => return Vec::new(),
             Err(error) => {
                 self.error = Some(error.to_string());
                 (Condition::default(), None)
@@ -314,6 +314,6 @@ impl RuleState {
 
 fn nameless(labels: &Labels) -> Labels {
     let mut labels = labels.clone();
-    labels.set(NAME, String::new());
+    labels.set(NAME, "");
     labels
 }

@@ -23,12 +23,12 @@ use crate::surroundings::AlertSurroundings;
 
 /// The longest wait of a thread without work.
 const WAIT: Duration = Duration::from_secs(60);
-/// Memory and samples that a condition may use: it is asked all day long beside other work.
+/// Memory that a condition may use: it is asked all day long beside other work.
 const LIMITS: QueryLimits = QueryLimits {
     points_max: 11_000,
     series_max: 10_000,
-    samples_max: 2_000_000,
-    step_bytes_max: 16 << 20,
+    memory_max: 48 << 20,
+    small_bytes: usize::MAX,
 };
 
 /// What a run needs.
@@ -205,7 +205,7 @@ fn step_on(
         |period| settings.logs.as_ref().map_or_else(Vec::new, |store| log_lines(store, period));
     let stop = || shared.is_ending.load(Ordering::Relaxed).then_some(Stop::Cancelled);
     let around = AlertSurroundings {
-        query: QueryContext { storage: &parts, limits: LIMITS, stop: &stop },
+        query: QueryContext { storage: &parts, limits: LIMITS, control: &stop },
         zone: &settings.zone,
         host: &settings.host,
         page: &settings.page,

@@ -24,7 +24,7 @@ impl<'a> AlertSurroundings<'a> {
     #[must_use]
     pub fn of(storage: &'a dyn SeriesStorage, zone: &'a CivilZone) -> Self {
         let limits = QueryLimits::default();
-        let query = QueryContext { storage, limits, stop: &|| None };
+        let query = QueryContext { storage, limits, control: &|| None };
         let (heaviest, log) = (&|_: &str, _: &str, _| Vec::new(), &|_| Vec::new());
         AlertSurroundings { query, zone, host: "", page: "", heaviest, log }
     }

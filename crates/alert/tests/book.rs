@@ -80,7 +80,7 @@ fn missing_samples_neither_begin_nor_end_an_alert() {
         rule.to = patient().to;
         let labels = |device: &str, host: &str| {
             let mut labels = (*series(device, &[]).labels).clone();
-            labels.set("instance", host.to_owned());
+            labels.set("instance", host);
             std::sync::Arc::new(labels)
         };
         let long: Vec<(i64, f64)> = (0..60).map(|at| (at * 30, 1.0)).collect();

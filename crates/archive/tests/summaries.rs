@@ -196,6 +196,38 @@ fn what_is_read_for_a_range_does_not_grow_with_its_length() {
 }
 
 #[test]
+fn while_two_recorders_run_windows_of_the_first_are_the_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut machine = Machine::new("epsilon", 310);
+    let options = WriterOptions::default();
+    let (mut writer, _) = machine.begin(folder.path(), options, 6 * SECOND_NS);
+    let mut other = machine.clone();
+    other.pass(600);
+    let (mut later, _) = other.begin(folder.path(), options, 6 * SECOND_NS);
+    machine.record(&mut writer, 6_000);
+    other.record(&mut later, 9_000);
+    writer.close().unwrap();
+    later.close().unwrap();
+    let recordings = open(folder.path());
+    assert!(recordings.write_side_files().is_empty());
+    let mut random = Random::from_seed(testkit::seed(64));
+    compare_all(folder.path(), testkit::share(100), &mut random);
+    let from_ns = machine::STARTED_NS - machine::STARTED_NS.rem_euclid(30 * MINUTE_NS);
+    let query = RangeQuery {
+        host: "epsilon".into(),
+        source: "whole".into(),
+        fields: vec!["ticks".into()],
+        from_ns,
+        thru_ns: from_ns + 48 * 30 * MINUTE_NS,
+        step_ns: 30 * MINUTE_NS,
+        ..RangeQuery::default()
+    };
+    let cost = recordings.range(&query).unwrap().cost;
+    // The window in which the first one ended, and that of the next reading of the other one.
+    assert!(cost.windows > 30 && cost.readings < 1_000, "{cost:?}");
+}
+
+#[test]
 fn steps_are_those_that_people_read() {
     let hour_ns = 60 * MINUTE_NS;
     let seconds = |from_ns, thru_ns, points| {

@@ -82,6 +82,7 @@ mod send_day;
 mod send_recordings;
 mod serve;
 mod serve_beside_prometheus;
+mod serve_memory;
 mod syscalls;
 mod sysstat;
 mod sysstat_differences;

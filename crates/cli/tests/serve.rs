@@ -422,7 +422,7 @@ fn query(random: &mut Random) -> String {
 }
 
 /// The most memory that a process had, in KiB.
-fn peak_kib(id: i32) -> u64 {
+pub(crate) fn peak_kib(id: i32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()

@@ -311,7 +311,7 @@ impl Form {
     }
 
     fn over(self, storage: &MemoryStorage, query: &str) -> String {
-        let context = QueryContext { storage, limits: QueryLimits::default(), stop: &|| None };
+        let context = QueryContext { storage, limits: QueryLimits::default(), control: &|| None };
         let answer: Result<QueryValue, QueryError> = match self {
             Form::Instant(time_ms) => promql::instant(query, time_ms, &context),
             Form::Range(steps) => promql::range(query, steps, &context),
@@ -362,7 +362,7 @@ fn prometheus_that_scraped_a_recorder_answers_as_its_recording_does() {
     let (own, _) = RecordingStorage::open(std::slice::from_ref(&recorded)).unwrap();
     // Processes have many fields.
     let limits =
-        QueryLimits { series_max: usize::MAX, samples_max: u64::MAX, ..QueryLimits::default() };
+        QueryLimits { series_max: usize::MAX, memory_max: usize::MAX, ..QueryLimits::default() };
     let budget = QueryBudget::new(limits, &|| None);
     let all = selector("{__name__=~\".+\"}").unwrap();
     let all = own.select(&all, 0, i64::MAX / 2_000_000, &budget).unwrap();

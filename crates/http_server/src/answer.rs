@@ -1,7 +1,5 @@
 //! Answers: a status, a type and a body.
 
-use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,14 +12,13 @@ use tokio::sync::mpsc::Receiver;
 /// An answer to a request.
 pub type HttpAnswer = Response<AnswerBody>;
 
-/// The body of an answer: whole, in parts, part after part, or written while it is sent.
+/// The body of an answer: whole, part after part, or written while it is sent.
 #[derive(Debug)]
 pub struct AnswerBody(Parts);
 
 #[derive(Debug)]
 enum Parts {
     Whole(Bytes),
-    Several(VecDeque<Bytes>),
     Coming(Receiver<Bytes>),
     Written(WrittenText),
 }
@@ -41,38 +38,41 @@ impl AnswerBody {
     }
 
     /// A text that is written while the connection takes it, and so never whole in memory.  `write`
-    /// appends some more, a few KiB, and says whether there is more after it.
+    /// appends some more, a few KiB, and says whether there is more after it.  It fails if there is
+    /// more that it cannot write any more: the connection is closed, so that the client sees that.
     ///
     /// The first part is written at once.  A text of one part has a length; the length of a longer one
     /// is known only at its end (RFC 9112, section 7.1: it is sent in chunks).
     #[must_use]
-    pub fn written(write: impl FnMut(&mut String) -> bool + Send + 'static) -> Self {
+    pub fn written(
+        write: impl FnMut(&mut String) -> Result<bool, AnswerCut> + Send + 'static,
+    ) -> Self {
         let mut write: WriteMore = Box::new(write);
-        match part_of(&mut write) {
-            (whole, false) => whole.into(),
-            (first, true) => AnswerBody(Parts::Written(WrittenText {
-                first: Some(first),
-                write: Some(write),
-                gives_way: false,
-            })),
-        }
+        let first = match part_of(&mut write) {
+            Ok((whole, false)) => return whole.into(),
+            Ok((first, true)) => Some(first),
+            // It fails again when it is asked for.
+            Err(AnswerCut) => None,
+        };
+        AnswerBody(Parts::Written(WrittenText { first, write: Some(write), gives_way: false }))
     }
 }
 
 impl Body for AnswerBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = AnswerCut;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, AnswerCut>>> {
         let part = match &mut self.0 {
             Parts::Whole(whole) if whole.is_empty() => Poll::Ready(None),
             Parts::Whole(whole) => Poll::Ready(Some(std::mem::take(whole))),
-            Parts::Several(parts) => Poll::Ready(parts.pop_front()),
             Parts::Coming(parts) => parts.poll_recv(context),
-            Parts::Written(text) => text.poll_part(context),
+            Parts::Written(text) => {
+                return text.poll_part(context).map(|part| part.map(|part| part.map(Frame::data)));
+            }
         };
         part.map(|part| part.map(|part| Ok(Frame::data(part))))
     }
@@ -80,7 +80,6 @@ impl Body for AnswerBody {
     fn is_end_stream(&self) -> bool {
         match &self.0 {
             Parts::Whole(whole) => whole.is_empty(),
-            Parts::Several(parts) => parts.is_empty(),
             Parts::Coming(_) => false,
             Parts::Written(text) => text.first.is_none() && text.write.is_none(),
         }
@@ -89,9 +88,6 @@ impl Body for AnswerBody {
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Parts::Whole(whole) => SizeHint::with_exact(whole.len() as u64),
-            Parts::Several(parts) => {
-                SizeHint::with_exact(parts.iter().map(|part| part.len() as u64).sum())
-            }
             Parts::Coming(_) | Parts::Written(_) => SizeHint::default(),
         }
     }
@@ -100,8 +96,13 @@ impl Body for AnswerBody {
 /// Bytes of a part of a text that is written as a body.
 const PART_BYTES: usize = 64 << 10;
 
+/// The rest of an answer was given up while it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the answer was given up before its end")]
+pub struct AnswerCut;
+
 /// Appends some more of a text, and says whether there is more after it.
-type WriteMore = Box<dyn FnMut(&mut String) -> bool + Send>;
+type WriteMore = Box<dyn FnMut(&mut String) -> Result<bool, AnswerCut> + Send>;
 
 /// A text that is written while it is sent.
 struct WrittenText {
@@ -111,9 +112,9 @@ struct WrittenText {
 }
 
 impl WrittenText {
-    fn poll_part(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+    fn poll_part(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, AnswerCut>>> {
         if let Some(first) = self.first.take() {
-            return Poll::Ready(Some(first));
+            return Poll::Ready(Some(Ok(first)));
         }
         let Some(write) = &mut self.write else { return Poll::Ready(None) };
         // A part takes some 0.3 ms of the thread that all connections have: others come between two.
@@ -122,11 +123,15 @@ impl WrittenText {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let (part, is_more) = part_of(write);
+        let (part, is_more) = match part_of(write) {
+            Ok(part) => part,
+            Err(cut) => return Poll::Ready(Some(Err(cut))),
+        };
         if !is_more {
             self.write = None;
         }
-        Poll::Ready(Some(part).filter(|part| !part.is_empty()))
+        let has_any = !part.is_empty();
+        Poll::Ready(has_any.then_some(Ok(part)))
     }
 }
 
@@ -137,57 +142,15 @@ impl fmt::Debug for WrittenText {
 }
 
 /// The next part of a text, and whether there is more after it.
-fn part_of(write: &mut WriteMore) -> (Bytes, bool) {
+fn part_of(write: &mut WriteMore) -> Result<(Bytes, bool), AnswerCut> {
     let mut part = String::with_capacity(PART_BYTES);
     // What is written at a time fits into the rest.
     while part.len() < PART_BYTES * 3 / 4 {
-        if !write(&mut part) {
-            return (part.into(), false);
+        if !write(&mut part)? {
+            return Ok((part.into(), false));
         }
     }
-    (part.into(), true)
-}
-
-/// A text that becomes a body: in parts, so that a long one never moves and is freed while it is
-/// sent.  It takes so many bytes and no more: then it is an error to write.
-#[derive(Debug)]
-pub struct AnswerText {
-    full: VecDeque<Bytes>,
-    last: String,
-    left: usize,
-}
-
-impl AnswerText {
-    /// A text of so many bytes at most.
-    #[must_use]
-    pub fn new(most: usize) -> Self {
-        AnswerText { full: VecDeque::new(), last: String::new(), left: most }
-    }
-
-    fn end_part(&mut self) {
-        if !self.last.is_empty() {
-            self.full.push_back(std::mem::take(&mut self.last).into());
-        }
-    }
-}
-
-impl fmt::Write for AnswerText {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.left = self.left.checked_sub(text.len()).ok_or(fmt::Error)?;
-        if self.last.len() + text.len() > PART_BYTES {
-            self.end_part();
-            self.last.reserve_exact(PART_BYTES);
-        }
-        self.last.push_str(text);
-        Ok(())
-    }
-}
-
-impl From<AnswerText> for AnswerBody {
-    fn from(mut text: AnswerText) -> Self {
-        text.end_part();
-        AnswerBody(Parts::Several(text.full))
-    }
+    Ok((part.into(), true))
 }
 
 /// An answer with a body of this type.
@@ -224,27 +187,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_becomes_a_body_of_its_length_part_after_part() {
-        let limit = 3 * PART_BYTES;
-        for pieces in [vec![], vec!["a"], vec!["1234567"; PART_BYTES / 3], vec!["é"; PART_BYTES]] {
-            let mut text = AnswerText::new(limit);
-            pieces.iter().for_each(|piece| text.write_str(piece).unwrap());
-            let mut body = AnswerBody::from(text);
-            let whole = pieces.concat();
-            assert_eq!(body.size_hint().exact(), Some(whole.len() as u64));
-            let mut read = Vec::new();
-            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-            while let Some(part) = runtime.block_on(body.frame()) {
-                let part = part.unwrap().into_data().unwrap();
-                assert!(!part.is_empty() && part.len() <= PART_BYTES, "{}", part.len());
-                read.extend_from_slice(&part);
-            }
-            assert!(body.is_end_stream());
-            assert!(read == whole.as_bytes());
-        }
-    }
-
-    #[test]
     fn a_text_is_written_while_it_is_sent() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for count in [0, 1, PART_BYTES / 10, PART_BYTES] {
@@ -257,7 +199,7 @@ mod tests {
                     // A write to a string does not fail.
                     let _ = write!(text, "{number}é");
                 }
-                is_more
+                Ok(is_more)
             });
             let whole: String = (0..count).map(|number| format!("{number}é")).collect();
             let has_one_part = whole.len() < PART_BYTES * 3 / 4;
@@ -279,12 +221,25 @@ mod tests {
     }
 
     #[test]
-    fn a_text_takes_no_more_than_it_may() {
-        let mut text = AnswerText::new(5);
-        text.write_str("1234").unwrap();
-        text.write_str("56").unwrap_err();
-        text.write_str("5").unwrap();
-        text.write_str("6").unwrap_err();
-        assert_eq!(AnswerBody::from(text).size_hint().exact(), Some(5));
+    fn what_is_given_up_has_no_end() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for parts in 0..3 {
+            let mut left = parts;
+            let mut body = AnswerBody::written(move |text| {
+                left -= 1;
+                let part = "x".repeat(PART_BYTES);
+                if left < 0 {
+                    Err(AnswerCut)
+                } else {
+                    text.push_str(&part);
+                    Ok(true)
+                }
+            });
+            for _ in 0..parts {
+                assert!(runtime.block_on(body.frame()).unwrap().is_ok());
+            }
+            assert!(!body.is_end_stream());
+            assert!(runtime.block_on(body.frame()).unwrap().is_err());
+        }
     }
 }

@@ -24,7 +24,7 @@ mod places;
 mod server;
 
 pub use access::HttpAccess;
-pub use answer::{AnswerBody, AnswerText, HttpAnswer, answer, method_not_allowed, text_answer};
+pub use answer::{AnswerBody, AnswerCut, HttpAnswer, answer, method_not_allowed, text_answer};
 pub use credentials::{Credentials, CredentialsError, hash_password};
 pub use hyper::body::Bytes;
 pub use hyper::{Method, Request, StatusCode, header};

@@ -140,20 +140,20 @@ impl MetricPlan {
         let mut labels = Labels::default();
         for (label, part) in def.instance.iter().zip(instance_parts(name)) {
             let label = self.instance.map_or_else(|| own_label(label).into_owned(), str::to_owned);
-            labels.set(&label, part);
+            labels.set(&label, &part);
         }
-        labels.set("instance", host.to_owned());
-        labels.set("job", JOB.to_owned());
-        labels.set(NAME, self.name.clone());
+        labels.set("instance", host);
+        labels.set("job", JOB);
+        labels.set(NAME, &self.name);
         for (field, label) in &self.texts {
-            labels.set(label, text(*field));
+            labels.set(label, &text(*field));
         }
         for (fact, label) in self.facts {
             let value = meta.and_then(|meta| meta.get(fact)).unwrap_or_default();
-            labels.set(label, value.to_owned());
+            labels.set(label, value);
         }
         if let Some((label, value)) = self.label {
-            labels.set(label, value.to_owned());
+            labels.set(label, value);
         }
         labels
     }

@@ -114,7 +114,7 @@ impl Evaluation<'_> {
             let mut value = String::new();
             // A string takes everything.
             let _ = write_number(element.value, &mut value);
-            labels.set(label, value);
+            labels.set(label, &value);
             labelled.push(self.element(labels, 1.0, time_ms)?);
         }
         let mut counted = Vec::new();

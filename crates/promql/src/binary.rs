@@ -160,7 +160,7 @@ impl Evaluation<'_> {
     ) -> Result<Arc<Labels>, QueryError> {
         let mut labels = Labels::clone(many);
         if !binary.keeps_name() {
-            labels.set(NAME, String::new());
+            labels.set(NAME, "");
         }
         match &binary.many {
             Many::None => {
@@ -171,7 +171,7 @@ impl Evaluation<'_> {
             }
             Many::Left(include) | Many::Right(include) => {
                 for name in include {
-                    labels.set(name, one.get(name).to_owned());
+                    labels.set(name, one.get(name));
                 }
             }
         }

@@ -1,9 +1,12 @@
-//! What a query may use: series, samples, memory and time.
+//! What a query may use: series, memory and time.
+//!
+//! A query counts the bytes of what it holds, before it holds them.  Most need little.  One that needs more
+//! than that asks first, so that a server can let one large query at a time have what is left.
 
 use std::cell::Cell;
 
-use crate::QueryError;
 use crate::error::failed;
+use crate::{Labels, QueryError};
 
 /// What one query may use.
 #[derive(Clone, Copy, Debug)]
@@ -12,22 +15,41 @@ pub struct QueryLimits {
     pub points_max: u64,
     /// Series that all selectors of a query may find together, and that an answer may have.
     pub series_max: usize,
-    /// Samples in memory, of 16 bytes at most: those that selectors loaded, and those of subqueries and
-    /// the answer.
-    pub samples_max: u64,
-    /// Bytes of the vectors and labels that are alive while one step is evaluated.
-    pub step_bytes_max: usize,
+    /// Bytes that a query may hold: samples, labels, what lives during a step, its answer.
+    pub memory_max: usize,
+    /// Bytes that it may hold before it asks for more ([`QueryControl::before_large`]).
+    pub small_bytes: usize,
 }
 
 impl Default for QueryLimits {
-    /// Prometheus's 11,000 points; 10,000 series, 5 million samples (80 MB), 64 MiB a step.
+    /// Prometheus's 11,000 points; 10,000 series, 128 MiB.
     fn default() -> Self {
         QueryLimits {
             points_max: 11_000,
             series_max: 10_000,
-            samples_max: 5_000_000,
-            step_bytes_max: 64 << 20,
+            memory_max: 128 << 20,
+            small_bytes: usize::MAX,
         }
+    }
+}
+
+/// What a query asks of the one who has it evaluated.
+pub trait QueryControl {
+    /// Why the query must end now, if it must.  It is asked often, also in the middle of a step.
+    fn stop(&self) -> Option<Stop>;
+
+    /// Asked once, before the query holds more than [`QueryLimits::small_bytes`]; it may wait.
+    ///
+    /// # Errors
+    /// If the query gets no more.
+    fn before_large(&self) -> Result<(), QueryError> {
+        Ok(())
+    }
+}
+
+impl<F: Fn() -> Option<Stop>> QueryControl for F {
+    fn stop(&self) -> Option<Stop> {
+        self()
     }
 }
 
@@ -40,40 +62,67 @@ pub enum Stop {
     Cancelled,
 }
 
+impl From<Stop> for QueryError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::TimedOut => QueryError::TimedOut,
+            Stop::Cancelled => QueryError::Cancelled,
+        }
+    }
+}
+
 /// Loops look at the clock once in so many turns: a turn takes some nanoseconds.
 const TURNS: u32 = 1024;
+
+/// Bytes of the samples of a piece of a long period.
+pub(crate) const PIECE_BYTES: usize = 2 << 20;
+
+/// A time and a value.
+const SAMPLE_BYTES: usize = 16;
+
+/// What a series takes beside its labels and samples: its places in lists and maps.
+const SERIES_BYTES: usize = 200;
 
 /// What is left for a query.
 pub struct QueryBudget<'a> {
     limits: QueryLimits,
-    stop: &'a dyn Fn() -> Option<Stop>,
+    control: &'a dyn QueryControl,
     series: Cell<usize>,
-    samples: Cell<u64>,
+    /// Bytes of series and samples.
+    held: Cell<usize>,
+    /// Bytes of samples.
+    samples: Cell<usize>,
+    /// Bytes of what lives during a step.
     step_bytes: Cell<usize>,
     turns: Cell<u32>,
-    /// Samples of a piece of the period, after which it is to be shortened.
-    piece: Cell<u64>,
+    /// Whether it was allowed to be a large one.
+    is_large: Cell<bool>,
+    /// Bytes of samples with which a piece of the period is to be shortened.
+    piece: Cell<usize>,
 }
 
 /// What a query had taken at some time.
 #[derive(Clone, Copy)]
 pub(crate) struct Taken {
     series: usize,
-    samples: u64,
+    held: usize,
+    samples: usize,
 }
 
 impl<'a> QueryBudget<'a> {
     /// All that the limits allow.
     #[must_use]
-    pub fn new(limits: QueryLimits, stop: &'a dyn Fn() -> Option<Stop>) -> Self {
+    pub fn new(limits: QueryLimits, control: &'a dyn QueryControl) -> Self {
         QueryBudget {
             limits,
-            stop,
+            control,
             series: Cell::new(0),
+            held: Cell::new(0),
             samples: Cell::new(0),
             step_bytes: Cell::new(0),
             turns: Cell::new(0),
-            piece: Cell::new(u64::MAX),
+            is_large: Cell::new(false),
+            piece: Cell::new(usize::MAX),
         }
     }
 
@@ -88,11 +137,7 @@ impl<'a> QueryBudget<'a> {
     /// # Errors
     /// If it must.
     pub fn look(&self) -> Result<(), QueryError> {
-        match (self.stop)() {
-            None => Ok(()),
-            Some(Stop::TimedOut) => Err(QueryError::TimedOut),
-            Some(Stop::Cancelled) => Err(QueryError::Cancelled),
-        }
+        self.control.stop().map_or(Ok(()), |stop| Err(stop.into()))
     }
 
     /// One turn of a loop: looks now and then whether the query must end.
@@ -105,11 +150,11 @@ impl<'a> QueryBudget<'a> {
         if turns < TURNS { Ok(()) } else { self.look() }
     }
 
-    /// Takes one more series of a selector.
+    /// Takes one more series of a selector, with its labels.
     ///
     /// # Errors
     /// If the query has too many.
-    pub fn take_series(&self) -> Result<(), QueryError> {
+    pub fn take_series(&self, labels: &Labels) -> Result<(), QueryError> {
         let series = self.series.get() + 1;
         self.series.set(series);
         let most = self.limits.series_max;
@@ -118,7 +163,8 @@ impl<'a> QueryBudget<'a> {
                 "the query selects more than {most} series: choose fewer by labels"
             ));
         }
-        Ok(())
+        // Twice: functions give them without the name of the metric.
+        self.hold(2 * labels.size_bytes() + SERIES_BYTES)
     }
 
     /// Takes memory for samples.
@@ -126,19 +172,44 @@ impl<'a> QueryBudget<'a> {
     /// # Errors
     /// If the query has too many, or must end.
     pub fn take_samples(&self, count: usize) -> Result<(), QueryError> {
-        let samples = self.samples.get().saturating_add(count as u64);
-        self.samples.set(samples);
-        if samples > self.piece.get() {
+        let bytes = count.saturating_mul(SAMPLE_BYTES);
+        self.samples.set(self.samples.get().saturating_add(bytes));
+        if self.samples.get() > self.piece.get() {
             return failed("the piece is too long");
         }
-        if samples > self.limits.samples_max {
-            return failed(format!(
-                "query processing would load too many samples into memory in query execution: more \
-                 than {}: ask for a shorter time or fewer series",
-                self.limits.samples_max
-            ));
-        }
+        self.hold(bytes)?;
         self.turn()
+    }
+
+    /// Takes memory for what lives as long as the query.
+    pub(crate) fn hold(&self, bytes: usize) -> Result<(), QueryError> {
+        self.held.set(self.held.get().saturating_add(bytes));
+        self.check(|most| {
+            format!(
+                "query processing would load too many samples into memory in query execution: the \
+                 query needs more than {most} bytes: ask for a shorter time, a longer step or fewer \
+                 series"
+            )
+        })
+    }
+
+    /// The bytes that are taken.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.held.get().saturating_add(self.step_bytes.get())
+    }
+
+    /// Fails with a sentence if more is taken than the query may have.
+    fn check(&self, why: impl Fn(usize) -> String) -> Result<(), QueryError> {
+        let (bytes, most) = (self.bytes(), self.limits.memory_max);
+        if bytes > most {
+            return failed(why(most));
+        }
+        if bytes > self.limits.small_bytes && !self.is_large.get() {
+            self.control.before_large()?;
+            self.is_large.set(true);
+        }
+        Ok(())
     }
 
     /// Whether an answer of so many series may have one more.
@@ -150,42 +221,49 @@ impl<'a> QueryBudget<'a> {
         Ok(())
     }
 
-    /// From now on [`Self::take_samples`] fails after so many more samples; `None`: only at the
-    /// query's own limit.
-    pub(crate) fn limit_piece(&self, samples: Option<u64>) {
-        let most = samples.map_or(u64::MAX, |most| self.samples.get().saturating_add(most));
-        self.piece.set(most);
+    /// Takes memory for a series of an answer.
+    pub(crate) fn hold_labels(&self, labels: &Labels) -> Result<(), QueryError> {
+        self.hold(labels.size_bytes() + SERIES_BYTES)
     }
 
-    /// Whether that limit is passed.
+    /// From now on it fails to take so many more bytes of samples; `None`: only all that the query may
+    /// have.  Returns what [`Self::end_piece`] needs.
+    pub(crate) fn limit_piece(&self, bytes: Option<usize>) -> usize {
+        let most = bytes.map_or(usize::MAX, |most| self.samples.get().saturating_add(most));
+        self.piece.replace(most)
+    }
+
+    /// What was limited before holds again.
+    pub(crate) fn end_piece(&self, outer: usize) {
+        self.piece.set(outer);
+    }
+
+    /// Whether more was taken than a piece, or the query, may have.
     pub(crate) fn is_piece_too_long(&self) -> bool {
-        self.samples.get() > self.piece.get()
+        self.samples.get() > self.piece.get() || self.bytes() > self.limits.memory_max
     }
 
     /// What is taken now.
     pub(crate) fn taken(&self) -> Taken {
-        Taken { series: self.series.get(), samples: self.samples.get() }
+        Taken { series: self.series.get(), held: self.held.get(), samples: self.samples.get() }
     }
 
-    /// How many samples were taken since.
-    pub(crate) fn samples_since(&self, before: Taken) -> u64 {
-        self.samples.get() - before.samples
+    /// How many bytes of samples were taken since.
+    pub(crate) fn samples_since(&self, before: Taken) -> usize {
+        self.samples.get().saturating_sub(before.samples)
     }
 
-    /// Gives back what was taken since, except so many samples.
-    pub(crate) fn give_back(&self, before: Taken, kept: u64) {
+    /// Gives back what was taken since, except so many bytes.
+    pub(crate) fn give_back(&self, before: Taken, kept: usize) {
         self.series.set(before.series);
-        self.samples.set(before.samples + kept);
+        self.samples.set(before.samples);
+        self.held.set(before.held.saturating_add(kept));
     }
 
     /// Takes memory for what lives during a step.
     pub(crate) fn take_bytes(&self, bytes: usize) -> Result<(), QueryError> {
-        let taken = self.step_bytes.get().saturating_add(bytes);
-        self.step_bytes.set(taken);
-        let most = self.limits.step_bytes_max;
-        if taken > most {
-            return failed(format!("one step of the query needs more than {most} bytes of memory"));
-        }
+        self.step_bytes.set(self.step_bytes.get().saturating_add(bytes));
+        self.check(|most| format!("one step of the query needs more than {most} bytes of memory"))?;
         self.turn()
     }
 

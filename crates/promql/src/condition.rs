@@ -79,7 +79,7 @@ pub fn condition(
 ) -> Result<Condition, QueryError> {
     let period = QuerySteps { start_ms: time_ms, end_ms: time_ms, step_ms: 1 };
     let plan = planned(text, period)?;
-    let budget = QueryBudget::new(context.limits, context.stop);
+    let budget = QueryBudget::new(context.limits, context.control);
     let evaluation = Evaluation::new(&plan, context.storage, &budget)?;
     let (has_data, hosts) = evaluation.fresh();
     let element = |labels, value, holds, holds_at_limit| ConditionElement {
@@ -125,7 +125,7 @@ pub fn condition_values(
     context: &QueryContext<'_>,
 ) -> Result<ConditionValues, QueryError> {
     let plan = planned(text, period)?;
-    let budget = QueryBudget::new(context.limits, context.stop);
+    let budget = QueryBudget::new(context.limits, context.control);
     let evaluation = Evaluation::new(&plan, context.storage, &budget)?;
     let compared = compared(&plan);
     let node = compared.map_or(&plan.root, |(left, ..)| left);

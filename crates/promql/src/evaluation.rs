@@ -9,14 +9,20 @@ use std::sync::Arc;
 use promql_parser::label::Matcher;
 
 use crate::error::failed;
-use crate::growing::Growing;
+use crate::growing::{Growing, reserve};
 use crate::labels::LabelSet;
 use crate::plan::{LOOKBACK_MS, Node, Place, Plan, Window};
 use crate::storage::within;
-use crate::{Labels, QueryBudget, QueryError, QuerySteps, SeriesPoint, SeriesStorage, is_stale};
+use crate::windows::Fold;
+use crate::{
+    Labels, QueryBudget, QueryError, QuerySteps, SeriesPoint, SeriesStorage, folded, is_stale,
+};
 
 /// The bytes of an element of a vector.
 const ELEMENT_BYTES: usize = 64;
+
+/// Steps of a subquery: what they have is one sample at least, or takes a look at the clock.
+const STEPS_MAX: u64 = 5_000_000;
 
 /// One series at one step.
 #[derive(Clone)]
@@ -39,12 +45,18 @@ pub(crate) struct Loaded {
     pub(crate) labels: Arc<Labels>,
     /// Without the name of the metric, as functions give them.
     pub(crate) nameless: Arc<Labels>,
+    /// What a function makes of the samples: then there is the last of them alone.
+    pub(crate) fold: Option<Fold>,
     samples: Vec<SeriesPoint>,
 }
 
 impl Loaded {
     fn new(labels: Arc<Labels>, samples: Vec<SeriesPoint>) -> Self {
-        Loaded { nameless: without_name(&labels), labels, samples }
+        Loaded { nameless: without_name(&labels), labels, fold: None, samples }
+    }
+
+    fn folded(labels: Arc<Labels>, fold: Fold, last: SeriesPoint) -> Self {
+        Loaded { fold: Some(fold), ..Loaded::new(labels, vec![last]) }
     }
 }
 
@@ -66,6 +78,12 @@ impl<'a> Evaluation<'a> {
         let mut selected = Vec::new();
         for one in &plan.selections {
             budget.look()?;
+            if let Some(fold) = &one.fold {
+                let found = folded::load(one, fold, storage, budget)?.into_iter();
+                let folded = |(labels, (fold, last))| Loaded::folded(labels, fold, last);
+                selected.push(found.map(folded).collect());
+                continue;
+            }
             let mut series = storage.select(&one.matchers, one.from_ms, one.to_ms, budget)?;
             // Of equal values the first are chosen, so the order must not depend on the storage.
             series.sort_by(|one, other| one.labels.cmp(&other.labels));
@@ -88,7 +106,7 @@ impl<'a> Evaluation<'a> {
         period: QuerySteps,
         mut take: impl FnMut(usize, Arc<Labels>, SeriesPoint) -> Result<(), QueryError>,
     ) -> Result<(), QueryError> {
-        if period.steps() > self.budget.limits().samples_max {
+        if period.steps() > STEPS_MAX {
             return failed("a subquery has too many steps: choose a longer step");
         }
         let mut time_ms = period.start_ms;
@@ -215,7 +233,9 @@ impl<'a> Evaluation<'a> {
         if cell.get().is_none() {
             let mut growing: Growing<Vec<SeriesPoint>> = Growing::new();
             self.over(node, *period, |position, labels, sample| {
-                growing.values_of(position, labels, self.budget)?.push(sample);
+                let samples = growing.values_of(position, labels, self.budget)?;
+                reserve(samples, 1);
+                samples.push(sample);
                 Ok(())
             })?;
             let series = growing.into_series().into_iter();

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use crate::error::failed;
 use crate::evaluation::{Element, Evaluation, Value};
 use crate::labels::check_label;
-use crate::plan::{Node, Window};
-use crate::windows;
+use crate::plan::{Node, Window, window_of};
+use crate::windows::{self, Fold, OverWindow};
 use crate::words::Function;
 use crate::{Labels, NAME, QueryError};
 
@@ -77,47 +77,46 @@ impl Evaluation<'_> {
                 let elements = self.vector(inner, time_ms)?;
                 self.label_join(elements, self.text(target)?, self.text(separator)?, &sources)?
             }
-            (Function::Smoothing, [Node::Window(window), level, trend]) => {
-                let factors = [self.scalar(level, time_ms)?, self.scalar(trend, time_ms)?];
-                self.smoothed(window, factors, time_ms)?
+            (Function::Over(over), _) => self.over_window(over, arguments, time_ms)?,
+            (Function::QuantileOverTime, [share, Node::Window(window)]) => {
+                self.quantile(self.scalar(share, time_ms)?, window, time_ms)?
             }
-            _ => self.over_window(function, arguments, time_ms)?,
+            _ => return failed("wrong arguments of a function"),
         };
         Ok(Value::Vector(elements))
     }
 
     fn over_window(
         &self,
-        function: Function,
+        over: OverWindow,
         arguments: &[Node],
         time_ms: i64,
     ) -> Result<Vec<Element>, QueryError> {
-        let (number, window) = match arguments {
-            [Node::Window(window)] => (0.0, window),
-            [number, Node::Window(window)] | [Node::Window(window), number] => {
-                (self.scalar(number, time_ms)?, window)
-            }
-            _ => return failed("wrong arguments of a function"),
+        let Some((window, others)) = window_of(arguments) else {
+            return failed("wrong arguments of a function");
         };
+        let numbers = others.map(|other| other.map_or(Ok(0.0), |one| self.scalar(one, time_ms)));
+        let [first, second] = numbers;
+        let numbers = [first?, second?];
+        if over == OverWindow::Smoothed {
+            check_factors(numbers)?;
+        }
         let bounds = window.bounds(time_ms);
         let mut elements = Vec::new();
         for (series, samples) in self.windows(window, time_ms)? {
             for _ in samples.chunks(64) {
                 self.budget.turn()?;
             }
-            let value = match function {
-                Function::Over(over) => over(samples),
-                Function::Growth(growth) => growth.over(samples, bounds),
-                Function::LastOverTime => windows::last(samples),
-                Function::PredictLinear => windows::predict(samples, time_ms, number),
-                Function::QuantileOverTime => {
-                    let mut values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
-                    Some(windows::quantile(number, &mut values))
+            let value = match &series.fold {
+                Some(fold) => fold.result(bounds),
+                None => {
+                    let mut fold = Fold::new(over, numbers, time_ms);
+                    fold.take(samples);
+                    fold.result(bounds)
                 }
-                _ => return failed("wrong arguments of a function"),
             };
             // The last value is still one of the metric.
-            let keeps_name = matches!(function, Function::LastOverTime);
+            let keeps_name = over == OverWindow::Last;
             let labels = if keeps_name { &series.labels } else { &series.nameless };
             let labels = labels.clone();
             elements.extend(value.map(|value| Element { labels, value, time_ms }));
@@ -125,27 +124,20 @@ impl Evaluation<'_> {
         self.distinct(elements)
     }
 
-    fn smoothed(
+    fn quantile(
         &self,
+        share: f64,
         window: &Window,
-        [level, trend]: [f64; 2],
         time_ms: i64,
     ) -> Result<Vec<Element>, QueryError> {
-        for (name, factor) in [("smoothing", level), ("trend", trend)] {
-            if factor <= 0.0 || factor >= 1.0 {
-                return failed(format!(
-                    "invalid {name} factor: it is between 0 and 1, not {factor}"
-                ));
-            }
-        }
         let mut elements = Vec::new();
         for (series, samples) in self.windows(window, time_ms)? {
             for _ in samples.chunks(64) {
                 self.budget.turn()?;
             }
-            let labels = series.nameless.clone();
-            let value = windows::smoothed(samples, level, trend);
-            elements.extend(value.map(|value| Element { labels, value, time_ms }));
+            let mut values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+            let value = windows::quantile(share, &mut values);
+            elements.push(Element { labels: series.nameless.clone(), value, time_ms });
         }
         self.distinct(elements)
     }
@@ -183,10 +175,10 @@ impl Evaluation<'_> {
             let is_first = !seen.contains(&&matcher.name);
             match matcher.op {
                 MatchOp::Equal if is_first => {
-                    labels.set(&matcher.name, matcher.value.clone());
+                    labels.set(&matcher.name, &matcher.value);
                     seen.push(&matcher.name);
                 }
-                _ => labels.set(&matcher.name, String::new()),
+                _ => labels.set(&matcher.name, ""),
             }
         }
         Ok(vec![self.element(labels, 1.0, time_ms)?])
@@ -266,11 +258,21 @@ impl Evaluation<'_> {
                 return failed(format!("a label would have more than {LABEL_BYTES_MAX} bytes"));
             }
             let labels = Arc::make_mut(&mut element.labels);
-            labels.set(target, value);
+            labels.set(target, &value);
             self.budget.take_bytes(labels.size_bytes())?;
         }
         self.distinct(elements)
     }
+}
+
+/// Refuses factors of smoothing that are none.
+fn check_factors([level, trend]: [f64; 2]) -> Result<(), QueryError> {
+    for (name, factor) in [("smoothing", level), ("trend", trend)] {
+        if factor <= 0.0 || factor >= 1.0 {
+            return failed(format!("invalid {name} factor: it is between 0 and 1, not {factor}"));
+        }
+    }
+    Ok(())
 }
 
 /// The larger one, as Go has it: what is no number stays none, except beside infinity.

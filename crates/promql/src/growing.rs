@@ -36,6 +36,7 @@ impl<V: Default> Growing<V> {
             None => {
                 let place = self.series.len();
                 budget.check_series(place)?;
+                budget.hold_labels(&labels)?;
                 self.places.insert(labels.clone(), place);
                 self.series.push((labels, V::default()));
                 place
@@ -47,6 +48,13 @@ impl<V: Default> Growing<V> {
     /// All series, in the order in which they began.
     pub(crate) fn into_series(self) -> Vec<(Arc<Labels>, V)> {
         self.series
+    }
+}
+
+impl Growing<StepValues> {
+    /// The bytes that they take in memory, about.
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.series.iter().map(|(labels, values)| labels.size_bytes() + values.size_bytes()).sum()
     }
 }
 
@@ -78,9 +86,21 @@ impl StepSeries {
         })
     }
 
+    /// The bytes that it takes in memory, about.
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.labels.size_bytes() + self.values.size_bytes()
+    }
+
     /// The number of its samples.
     pub(crate) fn count(&self) -> usize {
         self.values.values.len()
+    }
+}
+
+/// Makes room for more items as a vector does, but not for twice as many: for an eighth more than there are.
+pub fn reserve<T>(items: &mut Vec<T>, more: usize) {
+    if items.capacity() - items.len() < more {
+        items.reserve_exact(more + items.len() / 8);
     }
 }
 
@@ -106,9 +126,17 @@ impl StepValues {
         // There are no more values than steps.
         let place = self.values.len() as u32;
         if self.runs.last().is_none_or(|run| run.step + (place - run.value) != step) {
+            reserve(&mut self.runs, 1);
             self.runs.push(Run { step, value: place });
         }
+        reserve(&mut self.values, 1);
         self.values.push(value);
+    }
+
+    fn size_bytes(&self) -> usize {
+        self.values.capacity() * size_of::<f64>()
+            + self.runs.capacity() * size_of::<Run>()
+            + size_of::<StepSeries>()
     }
 }
 

@@ -246,25 +246,6 @@ pub fn write_text(text: &str, out: &mut impl Write) -> fmt::Result {
     out.write_char('"')
 }
 
-/// Writes a list, each item by `write`.
-///
-/// # Errors
-/// Those of `out`.
-pub fn write_list<T, W: Write>(
-    items: impl IntoIterator<Item = T>,
-    out: &mut W,
-    write: impl Fn(T, &mut W) -> fmt::Result,
-) -> fmt::Result {
-    out.write_char('[')?;
-    for (index, item) in items.into_iter().enumerate() {
-        if index > 0 {
-            out.write_char(',')?;
-        }
-        write(item, out)?;
-    }
-    out.write_char(']')
-}
-
 /// Writes a sample; a sample of a series has three digits of milliseconds, and large and small
 /// numbers with exponents.
 fn write_sample(sample: SeriesPoint, of_series: bool, out: &mut impl Write) -> fmt::Result {

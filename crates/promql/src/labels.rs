@@ -1,5 +1,6 @@
 //! Labels: the name of a series.
 
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write as _};
 
@@ -12,8 +13,16 @@ use crate::error::failed;
 pub const NAME: &str = "__name__";
 
 /// The labels of a series, in the order of their names; none has an empty value.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Labels(Vec<(String, String)>);
+///
+/// A query may have ten thousand series, so all texts are one: five labels are 200 bytes, and as many
+/// strings would be 700.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Labels {
+    /// Name and value of each label, one behind the other.
+    texts: Box<str>,
+    /// Where each name and each value ends.
+    ends: Box<[u32]>,
+}
 
 /// A map by labels.  Labels are hashed at each step of a query, and come from others: the hash is a
 /// fast one with a seed of its own.
@@ -26,25 +35,20 @@ impl Labels {
     /// The value of a label; empty if there is none, which means the same.
     #[must_use]
     pub fn get(&self, name: &str) -> &str {
-        match self.place(name) {
-            Ok(index) => &self.0[index].1,
-            Err(_) => "",
-        }
+        self.iter().find(|(own, _)| *own == name).map_or("", |(_, value)| value)
     }
 
     /// All labels, as name and value.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
+        (0..self.ends.len() / 2).map(|label| (self.text(2 * label), self.text(2 * label + 1)))
     }
 
     /// Sets a label; an empty value removes it.
-    pub fn set(&mut self, name: &str, value: String) {
-        match self.place(name) {
-            Ok(index) if value.is_empty() => drop(self.0.remove(index)),
-            Ok(index) => self.0[index].1 = value,
-            Err(_) if value.is_empty() => {}
-            Err(index) => self.0.insert(index, (name.to_owned(), value)),
-        }
+    pub fn set(&mut self, name: &str, value: &str) {
+        let before = self.iter().take_while(|(own, _)| *own < name);
+        let new = Some((name, value)).filter(|_| !value.is_empty());
+        let after = self.iter().skip_while(|(own, _)| *own <= name);
+        *self = Labels::of_ordered(before.chain(new).chain(after));
     }
 
     /// Keeps the labels of a list.
@@ -64,27 +68,65 @@ impl Labels {
 
     /// The bytes that they take in memory, about.
     pub(crate) fn size_bytes(&self) -> usize {
-        let texts: usize = self.0.iter().map(|(name, value)| name.len() + value.len()).sum();
-        texts + 48 * self.0.len()
+        /// Their own fields, the counts of an `Arc`, and what an allocator adds to three pieces.
+        const OVERHEAD_BYTES: usize = size_of::<Labels>() + 16 + 3 * 16;
+        self.texts.len() + size_of_val(&*self.ends) + OVERHEAD_BYTES
     }
 
     fn filtered(&self, keeps: impl Fn(&str) -> bool) -> Self {
-        Labels(self.0.iter().filter(|(name, _)| keeps(name)).cloned().collect())
+        Labels::of_ordered(self.iter().filter(|(name, _)| keeps(name)))
     }
 
-    fn place(&self, name: &str) -> Result<usize, usize> {
-        self.0.binary_search_by(|(own, _)| own.as_str().cmp(name))
+    /// Labels in the order of their names, each name once.
+    fn of_ordered<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Self {
+        let (bytes, count) = pairs.clone().fold((0, 0), |(bytes, count), (name, value)| {
+            (bytes + name.len() + value.len(), count + 2)
+        });
+        let (mut all, mut ends) = (String::with_capacity(bytes), Vec::with_capacity(count));
+        for text in pairs.flat_map(|(name, value)| [name, value]) {
+            all.push_str(text);
+            // Labels come from messages and files that have limits far below 4 GiB.
+            ends.push(u32::try_from(all.len()).unwrap_or(u32::MAX));
+        }
+        Labels { texts: all.into(), ends: ends.into() }
+    }
+
+    fn text(&self, index: usize) -> &str {
+        let end_of = |index: usize| self.ends.get(index).map_or(0, |end| *end as usize);
+        let start = index.checked_sub(1).map_or(0, end_of);
+        self.texts.get(start..end_of(index)).unwrap_or_default()
+    }
+}
+
+impl Ord for Labels {
+    /// By the first label in which they differ.
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.iter().cmp(other.iter())
+    }
+}
+
+impl PartialOrd for Labels {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
 impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Labels {
     /// Of two labels with one name the later one counts.
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
-        let mut labels = Labels::default();
-        for (name, value) in pairs {
-            labels.set(&name.into(), value.into());
-        }
-        labels
+        let pairs = pairs.into_iter().map(|(name, value)| (name.into(), value.into()));
+        let mut pairs: Vec<(String, String)> = pairs.collect();
+        // Those of one name stay in their order.
+        pairs.sort_by(|one, other| one.0.cmp(&other.0));
+        pairs.dedup_by(|later, kept| {
+            let is_same = later.0 == kept.0;
+            if is_same {
+                std::mem::swap(later, kept);
+            }
+            is_same
+        });
+        pairs.retain(|(_, value)| !value.is_empty());
+        Labels::of_ordered(pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())))
     }
 }
 
@@ -154,5 +196,35 @@ mod tests {
             labels.to_string(),
             r#"{__name__="up", host="a\"b\\c'é日", job="\n\r\t\x00\x1b\x7f\u009b\u202e\U000e0001"}"#
         );
+    }
+
+    #[test]
+    fn labels_are_those_of_an_ordered_map() {
+        let mut random = testkit::Random::from_seed(testkit::seed(23));
+        let names = ["", "a", "ab", "b", "é", NAME];
+        let mut all = Vec::new();
+        for _ in 0..500 {
+            let (mut labels, mut map) = (Labels::default(), std::collections::BTreeMap::new());
+            let mut pairs = Vec::new();
+            for _ in 0..random.below(8) {
+                let name = names[random.index(names.len())];
+                let value = random.one_of(&["", "x", "y\0", "日本"]).to_owned();
+                labels.set(name, &value);
+                pairs.push((name, value.clone()));
+                map.insert(name.to_owned(), value);
+            }
+            map.retain(|_, value| !value.is_empty());
+            let known: Vec<(String, String)> = map.clone().into_iter().collect();
+            let own = labels.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+            assert!(own.eq(known.clone()), "{labels} {known:?}");
+            assert_eq!(pairs.into_iter().collect::<Labels>(), labels);
+            for name in names {
+                assert_eq!(labels.get(name), map.get(name).map_or("", String::as_str));
+            }
+            all.push((known, labels));
+        }
+        all.sort_by(|one, other| one.0.cmp(&other.0));
+        assert!(all.is_sorted_by(|one, other| one.1 <= other.1));
+        assert!(all.windows(2).all(|two| (two[0].0 == two[1].0) == (two[0].1 == two[1].1)));
     }
 }

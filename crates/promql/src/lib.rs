@@ -6,7 +6,7 @@
 //! with the arithmetic of Prometheus 2.42: lookback, stale marks, extrapolation of rates.
 //! What is not offered is refused by name.
 //!
-//! Whatever is asked, [`QueryLimits`] bound the memory and [`QueryContext::stop`] bounds the time: both are
+//! Whatever is asked, [`QueryLimits`] bound the memory and [`QueryControl::stop`] bounds the time: both are
 //! looked at inside the loops.
 //!
 //! Uses `calendar`; does no I/O and reads no clock.  Begin with `storage.rs` and `plan.rs`; `json.rs`
@@ -19,6 +19,7 @@ mod budget;
 mod condition;
 mod error;
 mod evaluation;
+mod folded;
 mod functions;
 mod growing;
 mod json;
@@ -32,13 +33,13 @@ mod storage;
 mod windows;
 mod words;
 
-pub use budget::{QueryBudget, QueryLimits, Stop};
+pub use budget::{QueryBudget, QueryControl, QueryLimits, Stop};
 pub use condition::{
     Condition, ConditionElement, ConditionValues, check_condition, condition, condition_values,
 };
 pub use error::QueryError;
-pub use growing::StepSeries;
-pub use json::{AnswerWriter, answer_fits, write_answer, write_labels, write_list, write_text};
+pub use growing::{StepSeries, reserve};
+pub use json::{AnswerWriter, answer_fits, write_answer, write_labels, write_text};
 pub use labels::{Labels, NAME, Quoted};
 pub use promql_parser::label::{MatchOp, Matcher};
 pub use query::{QueryContext, QueryValue, instant, range, selector};

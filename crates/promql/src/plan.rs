@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::error::refused;
 use crate::storage::name_matcher;
+use crate::windows::{Fold, OverWindow};
 use crate::words::{self, Function, Operation, Operator};
 use crate::{QueryError, QuerySteps};
 
@@ -117,6 +118,23 @@ pub(crate) struct Selection {
     pub(crate) to_ms: i64,
     /// Windows have no stale marks.
     pub(crate) is_window: bool,
+    /// What is wanted of a window of a single step, if its samples are not.
+    pub(crate) fold: Option<PlannedFold>,
+}
+
+/// A function over a window, with its numbers, at a step.
+#[derive(Clone, Copy)]
+pub(crate) struct PlannedFold {
+    over: OverWindow,
+    numbers: [f64; 2],
+    step_ms: i64,
+}
+
+impl PlannedFold {
+    /// Nothing yet of its samples.
+    pub(crate) fn begin(&self) -> Fold {
+        Fold::new(self.over, self.numbers, self.step_ms)
+    }
 }
 
 /// A whole query.
@@ -252,12 +270,33 @@ impl Planner {
             Expr::Call(call) => {
                 let function = words::function(call.func.name)?;
                 let arguments = call.args.args.iter().map(|one| self.node(one, period));
-                Ok(Node::Call(function, arguments.collect::<Result<_, _>>()?))
+                let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
+                if period.steps() == 1 {
+                    self.fold(function, &arguments, period.start_ms);
+                }
+                Ok(Node::Call(function, arguments))
             }
             Expr::Extension(_) => refused("extensions are not supported"),
         };
         self.levels -= 1;
         node
+    }
+
+    /// Notes that of a window at a single step only the number is wanted that a function makes of it.
+    fn fold(&mut self, function: Function, arguments: &[Node], step_ms: i64) {
+        let (Function::Over(over), Some((window, others))) = (function, window_of(arguments))
+        else {
+            return;
+        };
+        let number = |other: Option<&Node>| match other {
+            None => Some(0.0),
+            Some(Node::Number(number)) => Some(*number),
+            Some(_) => None,
+        };
+        if let ([Some(first), Some(second)], None) = (others.map(number), &window.subquery) {
+            let numbers = [first, second];
+            self.selections[window.place.index].fold = Some(PlannedFold { over, numbers, step_ms });
+        }
     }
 
     /// Notes what a selector needs: samples as old as `length_ms` at every step of the period.
@@ -273,7 +312,7 @@ impl Planner {
         let from_ms = place.time_ms(period.start_ms) - length_ms;
         let to_ms = place.time_ms(period.end_ms);
         let matchers = matchers(selector)?;
-        self.selections.push(Selection { matchers, from_ms, to_ms, is_window });
+        self.selections.push(Selection { matchers, from_ms, to_ms, is_window, fold: None });
         Ok(place)
     }
 
@@ -356,6 +395,18 @@ impl Planner {
         let inner = self.node(&expr.expr, period)?;
         Ok(Node::Aggregate(Box::new(Aggregate { operation, parameter, inner, by })))
     }
+}
+
+/// The window among the arguments of a function over one, and its other arguments.
+pub(crate) fn window_of(arguments: &[Node]) -> Option<(&Window, [Option<&Node>; 2])> {
+    Some(match arguments {
+        [Node::Window(window)] => (window, [None; 2]),
+        [other, Node::Window(window)] | [Node::Window(window), other] => {
+            (window, [Some(other), None])
+        }
+        [Node::Window(window), first, second] => (window, [Some(first), Some(second)]),
+        _ => return None,
+    })
 }
 
 fn grouping(modifier: Option<&LabelModifier>, default: Grouping) -> Grouping {

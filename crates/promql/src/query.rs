@@ -9,8 +9,8 @@ use crate::error::refused;
 use crate::evaluation::{Evaluation, Value};
 use crate::plan::{Node, Plan, TIME_MS_MAX, parse_selector};
 use crate::{
-    Labels, QueryBudget, QueryError, QueryLimits, QuerySteps, Series, SeriesPoint, SeriesStorage,
-    StepSeries, Stop, pieces,
+    Labels, QueryBudget, QueryControl, QueryError, QueryLimits, QuerySteps, Series, SeriesPoint,
+    SeriesStorage, StepSeries, pieces,
 };
 
 /// What a query is evaluated with.
@@ -19,8 +19,8 @@ pub struct QueryContext<'a> {
     pub storage: &'a dyn SeriesStorage,
     /// What the query may use.
     pub limits: QueryLimits,
-    /// Says whether the query must end; it is asked often, also in the middle of a step.
-    pub stop: &'a dyn Fn() -> Option<Stop>,
+    /// Says whether the query must end, and whether it may be a large one.
+    pub control: &'a dyn QueryControl,
 }
 
 /// The answer to a query.
@@ -38,6 +38,26 @@ pub enum QueryValue {
     Steps(QuerySteps, Vec<StepSeries>),
 }
 
+impl QueryValue {
+    /// The bytes that it takes in memory, about.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        let sample = size_of::<SeriesPoint>();
+        match self {
+            QueryValue::Scalar(_) => sample,
+            QueryValue::Text(_, text) => text.len(),
+            QueryValue::Vector(found) => {
+                found.iter().map(|(labels, _)| labels.size_bytes() + sample).sum()
+            }
+            QueryValue::Matrix(series) => series
+                .iter()
+                .map(|one| one.labels.size_bytes() + one.samples.capacity() * sample)
+                .sum(),
+            QueryValue::Steps(_, series) => series.iter().map(StepSeries::size_bytes).sum(),
+        }
+    }
+}
+
 /// Evaluates a query at one time.
 ///
 /// # Errors
@@ -49,7 +69,7 @@ pub fn instant(
 ) -> Result<QueryValue, QueryError> {
     let period = QuerySteps { start_ms: time_ms, end_ms: time_ms, step_ms: 1 };
     let plan = Plan::new(text, checked(period)?)?;
-    let budget = QueryBudget::new(context.limits, context.stop);
+    let budget = QueryBudget::new(context.limits, context.control);
     let evaluation = Evaluation::new(&plan, context.storage, &budget)?;
     if let Node::Window(window) = &plan.root {
         let mut series = Vec::new();
@@ -94,7 +114,7 @@ pub fn range(
         ValueType::Matrix => "range vector",
         ValueType::String => "string",
         ValueType::Scalar | ValueType::Vector => {
-            let budget = QueryBudget::new(context.limits, context.stop);
+            let budget = QueryBudget::new(context.limits, context.control);
             let mut series = pieces::over(text, plan, period, context.storage, &budget)?;
             series.sort_by(|one, other| one.labels.cmp(&other.labels));
             return Ok(QueryValue::Steps(period, series));

@@ -101,7 +101,7 @@ impl SeriesStorage for MemoryStorage {
     ) -> Result<Vec<Series>, QueryError> {
         let mut found = Vec::new();
         for (series, samples) in self.found(matchers, from_ms, to_ms) {
-            budget.take_series()?;
+            budget.take_series(&series.labels)?;
             budget.take_samples(samples.len())?;
             found.push(Series { labels: series.labels.clone(), samples: samples.to_vec() });
         }
@@ -117,7 +117,7 @@ impl SeriesStorage for MemoryStorage {
     ) -> Result<Vec<Arc<Labels>>, QueryError> {
         let mut found = Vec::new();
         for (series, _) in self.found(matchers, from_ms, to_ms) {
-            budget.take_series()?;
+            budget.take_series(&series.labels)?;
             found.push(series.labels.clone());
         }
         Ok(found)

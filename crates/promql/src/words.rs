@@ -4,7 +4,7 @@ use calendar::CivilTime;
 
 use crate::QueryError;
 use crate::error::refused;
-use crate::windows::{self, Growth, OverWindow};
+use crate::windows::{Growth, OverWindow};
 
 /// What a function does; in groups, so that each group stands once.
 #[derive(Clone, Copy)]
@@ -14,12 +14,7 @@ pub(crate) enum Function {
     /// A part of the date of each value, or of the step.
     Date(fn(&CivilTime) -> i64),
     Over(OverWindow),
-    Growth(Growth),
-    LastOverTime,
     QuantileOverTime,
-    PredictLinear,
-    /// Double exponential smoothing, which Prometheus before 3 calls `holt_winters`.
-    Smoothing,
     AbsentOverTime,
     Clamp,
     ClampMin,
@@ -43,7 +38,8 @@ pub(crate) const SMOOTHING_BEFORE: &str = "holt_winters";
 
 /// The function of a name.
 pub(crate) fn function(name: &str) -> Result<Function, QueryError> {
-    let growth = |is_counter, is_rate| Function::Growth(Growth { is_counter, is_rate });
+    let growth =
+        |is_counter, is_rate| Function::Over(OverWindow::Growth(Growth { is_counter, is_rate }));
     Ok(match name {
         "abs" => Function::Each(f64::abs),
         "ceil" => Function::Each(f64::ceil),
@@ -84,22 +80,22 @@ pub(crate) fn function(name: &str) -> Result<Function, QueryError> {
         "rate" => growth(true, true),
         "increase" => growth(true, false),
         "delta" => growth(false, false),
-        "irate" => Function::Over(windows::irate),
-        "idelta" => Function::Over(windows::idelta),
-        "deriv" => Function::Over(windows::deriv),
-        "changes" => Function::Over(windows::changes),
-        "resets" => Function::Over(windows::resets),
-        "avg_over_time" => Function::Over(windows::average),
-        "min_over_time" => Function::Over(windows::min),
-        "max_over_time" => Function::Over(windows::max),
-        "sum_over_time" => Function::Over(windows::sum),
-        "count_over_time" => Function::Over(windows::count),
-        "stddev_over_time" => Function::Over(windows::deviation),
-        "stdvar_over_time" => Function::Over(windows::variance),
-        "present_over_time" => Function::Over(windows::present),
-        "last_over_time" => Function::LastOverTime,
-        "predict_linear" => Function::PredictLinear,
-        SMOOTHING => Function::Smoothing,
+        "irate" => Function::Over(OverWindow::LastRate),
+        "idelta" => Function::Over(OverWindow::LastChange),
+        "deriv" => Function::Over(OverWindow::Slope),
+        "changes" => Function::Over(OverWindow::Changes),
+        "resets" => Function::Over(OverWindow::Resets),
+        "avg_over_time" => Function::Over(OverWindow::Average),
+        "min_over_time" => Function::Over(OverWindow::Min),
+        "max_over_time" => Function::Over(OverWindow::Max),
+        "sum_over_time" => Function::Over(OverWindow::Sum),
+        "count_over_time" => Function::Over(OverWindow::Count),
+        "stddev_over_time" => Function::Over(OverWindow::Deviation),
+        "stdvar_over_time" => Function::Over(OverWindow::Variance),
+        "present_over_time" => Function::Over(OverWindow::Present),
+        "last_over_time" => Function::Over(OverWindow::Last),
+        "predict_linear" => Function::Over(OverWindow::Predicted),
+        SMOOTHING => Function::Over(OverWindow::Smoothed),
         "quantile_over_time" => Function::QuantileOverTime,
         "absent_over_time" => Function::AbsentOverTime,
         "clamp" => Function::Clamp,

@@ -136,5 +136,5 @@ pub(crate) fn series_of(answer: QueryValue) -> Vec<Series> {
 }
 
 fn context(storage: &MemoryStorage) -> QueryContext<'_> {
-    QueryContext { storage, limits: QueryLimits::default(), stop: &|| None }
+    QueryContext { storage, limits: QueryLimits::default(), control: &|| None }
 }

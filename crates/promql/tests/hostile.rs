@@ -12,15 +12,14 @@ use crate::common::{END_MS, START_MS, storage};
 const LOOKS_MAX: u32 = 30;
 
 fn ask(storage: &MemoryStorage, query: &str) {
-    let limits =
-        QueryLimits { samples_max: 50_000, step_bytes_max: 1 << 20, ..QueryLimits::default() };
+    let limits = QueryLimits { memory_max: 2 << 20, ..QueryLimits::default() };
     let looks = Cell::new(0);
     let stop = || {
         looks.set(looks.get() + 1);
         assert!(looks.get() <= LOOKS_MAX + 1, "it goes on: {query}");
         (looks.get() > LOOKS_MAX).then_some(Stop::TimedOut)
     };
-    let context = QueryContext { storage, limits, stop: &stop };
+    let context = QueryContext { storage, limits, control: &stop };
     let _ = promql::instant(query, START_MS + 1_800_000, &context);
     looks.set(0);
     let period = QuerySteps { start_ms: START_MS, end_ms: END_MS, step_ms: 360_000 };

@@ -68,7 +68,7 @@ fn what_is_not_offered_is_refused_by_name() {
 fn limits_end_a_query() {
     let storage = storage();
     let ask = |query: &str, limits: QueryLimits| {
-        let context = QueryContext { storage: &storage, limits, stop: &|| None };
+        let context = QueryContext { storage: &storage, limits, control: &|| None };
         let period = QuerySteps { start_ms: START_MS, end_ms: END_MS, step_ms: 1000 };
         promql::range(query, period, &context).map(drop).map_err(|error| error.to_string())
     };
@@ -80,7 +80,7 @@ fn limits_end_a_query() {
     let error = ask("requests_total", QueryLimits { series_max: 5, ..limits }).unwrap_err();
     assert!(error.contains("more than 5 series"), "{error}");
     for query in ["requests_total", "count_over_time(temperature[1h:1s])", "time()"] {
-        let error = ask(query, QueryLimits { samples_max: 1000, ..limits }).unwrap_err();
+        let error = ask(query, QueryLimits { memory_max: 16_000, ..limits }).unwrap_err();
         assert!(error.contains("too many samples") || error.contains("too many steps"), "{error}");
     }
     let long =
@@ -88,8 +88,11 @@ fn limits_end_a_query() {
     let error = ask(&long, limits).unwrap_err();
     assert!(error.contains("more than 4096 bytes"), "{error}");
     let sums = "temperature".to_owned() + &" or on(a) (temperature + 1)".repeat(60);
-    let error = ask(&sums, QueryLimits { step_bytes_max: 10_000, ..limits }).unwrap_err();
-    assert!(error.contains("10000 bytes of memory"), "{error}");
+    let error = ask(&sums, QueryLimits { memory_max: 200_000, ..limits }).unwrap_err();
+    assert!(
+        error.contains("one step of the query needs more than 200000 bytes of memory"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -107,7 +110,7 @@ fn a_query_ends_when_it_is_told_to() {
                 (looks.get() > 3).then_some(stop)
             };
             let context =
-                QueryContext { storage: &storage, limits: QueryLimits::default(), stop: &stop };
+                QueryContext { storage: &storage, limits: QueryLimits::default(), control: &stop };
             let period = QuerySteps { start_ms: START_MS, end_ms: END_MS, step_ms: 1000 };
             let asked = match query.starts_with("nothing") {
                 true => promql::instant(query, START_MS, &context),

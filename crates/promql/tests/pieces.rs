@@ -91,8 +91,8 @@ fn samples_at(answer: QueryValue, time_ms: i64) -> Vec<(Arc<Labels>, f64)> {
 fn a_long_period_is_answered_in_pieces_as_each_of_its_steps() {
     let storage = storage();
     // Fewer samples than the period has: what is in memory counts.
-    let limits = QueryLimits { samples_max: 300_000, ..QueryLimits::default() };
-    let context = QueryContext { storage: &storage, limits, stop: &|| None };
+    let limits = QueryLimits { memory_max: 300_000 * 16, ..QueryLimits::default() };
+    let context = QueryContext { storage: &storage, limits, control: &|| None };
     let period = QuerySteps { start_ms: START_MS, end_ms: END_MS + 600_000, step_ms: 2_500_000 };
     for query in [
         "rate(count[30m])",
@@ -127,9 +127,43 @@ fn a_long_period_is_answered_in_pieces_as_each_of_its_steps() {
 #[test]
 fn what_no_piece_has_room_for_is_refused() {
     let storage = storage();
-    let limits = QueryLimits { samples_max: 300_000, ..QueryLimits::default() };
-    let context = QueryContext { storage: &storage, limits, stop: &|| None };
+    let limits = QueryLimits { memory_max: 300_000 * 16, ..QueryLimits::default() };
+    let context = QueryContext { storage: &storage, limits, control: &|| None };
     let period = QuerySteps { start_ms: END_MS - 10_000, end_ms: END_MS, step_ms: 1000 };
-    let refused = promql::range("rate(count[80h])", period, &context).unwrap_err();
+    let query = "quantile_over_time(0.5, count[80h])";
+    let refused = promql::range(query, period, &context).unwrap_err();
     assert!(refused.to_string().contains("too many samples"), "{refused}");
+}
+
+#[test]
+fn a_long_window_is_read_in_pieces_of_its_time() {
+    let storage = storage();
+    let call = |function: &str| format!("{function}(count[80h])");
+    let functions = ["rate", "increase", "delta", "irate", "idelta", "deriv", "changes", "resets"];
+    let over_time = ["avg", "min", "max", "sum", "count", "stddev", "stdvar", "last", "present"];
+    let over_time = over_time.map(|name| call(&format!("{name}_over_time")));
+    let others = [
+        "predict_linear(count[80h], 3600)",
+        "holt_winters(count[80h], 0.3, 0.7)",
+        "sum(rate(count[80h]))",
+    ];
+    let queries = functions.map(call).into_iter().chain(over_time);
+    for query in queries.chain(others.map(str::to_owned)) {
+        let ask = |memory_max| {
+            let limits = QueryLimits { memory_max, ..QueryLimits::default() };
+            QueryContext { storage: &storage, limits, control: &|| None }
+        };
+        // Of two steps the windows are in memory as they are.
+        let period = QuerySteps { start_ms: END_MS - 1000, end_ms: END_MS, step_ms: 1000 };
+        let whole = promql::range(&query, period, &ask(usize::MAX)).unwrap();
+        assert!(storage.most.swap(0, Ordering::Relaxed) > 370_000);
+        let pieces = promql::instant(&query, END_MS, &ask(3 << 20)).unwrap();
+        assert!(storage.most.swap(0, Ordering::Relaxed) < 140_000, "{query}");
+        let pieces = samples_at(pieces, END_MS);
+        assert!(!pieces.is_empty(), "{query}");
+        assert_eq!(pieces, samples_at(whole, END_MS), "{query}");
+        // Where there is no room for two steps there is one after the other.
+        let stepwise = promql::range(&query, period, &ask(3 << 20)).unwrap();
+        assert_eq!(pieces, samples_at(stepwise, END_MS), "{query}");
+    }
 }

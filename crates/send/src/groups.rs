@@ -246,11 +246,11 @@ impl GroupSeries {
     fn labels(&self, group: Option<&str>, metric: &str) -> Labels {
         let mut labels = Labels::default();
         if let Some(group) = group {
-            labels.set(&own_label(&self.choice.by), group.to_owned());
+            labels.set(&own_label(&self.choice.by), group);
         }
-        labels.set("instance", self.meta.host().to_owned());
-        labels.set("job", JOB.to_owned());
-        labels.set(NAME, metric.to_owned());
+        labels.set("instance", self.meta.host());
+        labels.set("job", JOB);
+        labels.set(NAME, metric);
         labels
     }
 }

@@ -147,7 +147,7 @@ impl StepSums {
             for (end, value) in [("_min", one.min), ("_max", one.max)] {
                 let mut labels = series.labels(number).clone();
                 let name = format!("{}{end}", labels.get(NAME));
-                labels.set(NAME, name);
+                labels.set(NAME, &name);
                 let about = series.about(number).clone();
                 let of = series.number(labels, kind, (None, self.newest_ns / 1_000_000));
                 series.describe(of, about);

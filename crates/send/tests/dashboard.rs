@@ -47,7 +47,7 @@ fn every_query_is_answered_by_whit_and_by_prometheus() {
     let folders = [&folder, &live].map(|folder| folder.path().to_owned());
     let (storage, _) = RecordingStorage::open(&folders).unwrap();
     let limits = QueryLimits::default();
-    let context = QueryContext { storage: &storage, limits, stop: &|| None };
+    let context = QueryContext { storage: &storage, limits, control: &|| None };
     let time_s = STARTED_S + 45;
     let queries = queries("vm");
     assert!(queries.len() > 20, "{}", queries.len());

@@ -10,11 +10,13 @@ use promql::{QueryError, Stop};
 use tokio::sync::Semaphore;
 
 use crate::clock::Deadline;
+use crate::memory::{LooksForStop, QueryMemory};
 use crate::settings::ServeSettings;
 
 /// What all queries of a server share.
 pub(crate) struct Evaluation {
     pub(crate) settings: ServeSettings,
+    pub(crate) memory: Arc<QueryMemory>,
     queries: Semaphore,
     ends: AtomicBool,
 }
@@ -23,7 +25,7 @@ impl Evaluation {
     /// With as many queries at once as the settings say.
     pub(crate) fn new(settings: ServeSettings) -> Self {
         let queries = Semaphore::new(settings.queries_max.max(1));
-        Evaluation { settings, queries, ends: AtomicBool::new(false) }
+        Evaluation { settings, memory: Arc::default(), queries, ends: AtomicBool::new(false) }
     }
 
     /// Ends all queries.
@@ -40,9 +42,6 @@ impl Drop for Waits {
         self.0.store(true, Ordering::Relaxed);
     }
 }
-
-/// Why a query must end now, if it must.
-pub(crate) type LooksForStop = Arc<dyn Fn() -> Option<Stop> + Send + Sync>;
 
 /// What `evaluate` makes in a thread for queries, in at most this time.
 pub(crate) async fn run<T: Send + 'static>(

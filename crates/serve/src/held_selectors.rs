@@ -68,8 +68,8 @@ impl HeldSelectors {
         let mut one = known.unwrap_or_else(|| HeldSelector::new(asked, spans));
         let (series_read, samples_read) = one.go_on(asked, read)?;
         let series: Vec<Series> = one.within(asked.from_ms).collect();
-        for _ in series_read..series.len() {
-            asked.budget.take_series()?;
+        for one in series.iter().skip(series_read) {
+            asked.budget.take_series(&one.labels)?;
         }
         asked.budget.take_samples(count(&series).saturating_sub(samples_read))?;
         self.hold(one);

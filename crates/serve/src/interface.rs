@@ -4,16 +4,17 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-use http_server::{AnswerBody, AnswerText, HttpAnswer, method_not_allowed, text_answer};
+use http_server::{AnswerBody, HttpAnswer, method_not_allowed, text_answer};
 use hyper::body::Bytes;
 use hyper::{Method, Request, StatusCode};
 use promql::{
     AnswerWriter, Labels, Metadata, QueryBudget, QueryContext, QueryError, QuerySteps, QueryValue,
-    SeriesStorage, Stop, answer_fits, write_labels, write_list, write_text,
+    SeriesStorage, answer_fits, write_labels, write_text,
 };
 
 use crate::clock::now_ms;
 use crate::evaluation::{self, Evaluation};
+use crate::memory::QueryTurn;
 use crate::metrics::{self, NewestSamples};
 use crate::page::{self, Page};
 use crate::parameters::{Parameters, invalid};
@@ -24,9 +25,10 @@ const PROMETHEUS_VERSION: &str = "2.42.0";
 /// No sample is earlier or later; milliseconds since 1970.
 const ALL_TIMES_MS: (i64, i64) = (-(1 << 50), 1 << 50);
 
-/// What stands before and after the data of an answer.
-const BEGIN: &str = "{\"status\":\"success\",\"data\":";
-const END: &str = "}";
+/// What stands before and after the data of an answer: of one object, a list, and an object with members.
+const AROUND: [&str; 2] = ["{\"status\":\"success\",\"data\":", "}"];
+const AROUND_LIST: [&str; 2] = ["{\"status\":\"success\",\"data\":[", "]}"];
+const AROUND_MEMBERS: [&str; 2] = ["{\"status\":\"success\",\"data\":{", "}}"];
 
 /// What is asked, by its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,8 +99,7 @@ pub(crate) async fn answer(shared: &Arc<Shared>, request: &Request<Bytes>) -> Ht
     match asked {
         Asked::Health => text_answer(StatusCode::OK, "whit is healthy.\n"),
         Asked::Metrics => {
-            let most = shared.evaluation.settings.answer_bytes_max;
-            metrics::answer(&shared.newest, request.headers(), most).await
+            metrics::answer(&shared.newest, request.headers(), &shared.evaluation.memory).await
         }
         asked => match parameters(request, is_form) {
             Ok(parameters) => data(data_of(shared, asked, parameters).await),
@@ -129,7 +130,8 @@ async fn data_of(
     };
     let own = shared.clone();
     evaluation::run(&shared.evaluation, longest, move |stop| {
-        Evaluated { shared: &own, parameters: &parameters, stop: &**stop }.answer(&asked)
+        let turn = QueryTurn::new(&own.evaluation.memory, stop);
+        Evaluated { shared: &own, parameters: &parameters, turn: &turn }.answer(&asked)
     })
     .await
 }
@@ -138,7 +140,7 @@ async fn data_of(
 struct Evaluated<'a> {
     shared: &'a Shared,
     parameters: &'a Parameters,
-    stop: &'a dyn Fn() -> Option<Stop>,
+    turn: &'a QueryTurn,
 }
 
 impl Evaluated<'_> {
@@ -154,33 +156,63 @@ impl Evaluated<'_> {
                 let query = self.parameters.get("query");
                 self.body_of(promql::range(query, steps, &self.context()).map_err(of_query)?)
             }
-            asked => {
-                let mut out = AnswerText::new(self.bytes_max());
-                let begun = out.write_str(BEGIN);
-                let written = begun.and(self.write_data(asked, &mut out)?).and(out.write_str(END));
-                written.map_err(|_| self.too_long())?;
-                Ok(out.into())
+            Asked::Labels => {
+                let (series, bytes) = self.series()?;
+                let names = series.iter().flat_map(|labels| labels.iter().map(|(name, _)| name));
+                self.texts(names.collect(), bytes)
             }
+            Asked::LabelValues(name) => {
+                let (series, bytes) = self.series()?;
+                let values = series.iter().map(|labels| labels.get(name));
+                self.texts(values.filter(|value| !value.is_empty()).collect(), bytes)
+            }
+            Asked::Series => {
+                if self.parameters.all("match[]").next().is_none() {
+                    let why = "no match[] parameter provided".to_owned();
+                    return Err(QueryError::BadData(why));
+                }
+                let (series, bytes) = self.series()?;
+                let series: Vec<Arc<Labels>> = series.into_iter().take(self.most()?).collect();
+                // A string takes everything.
+                self.list(AROUND_LIST, (series, bytes), |labels, out| {
+                    let _ = write_labels(labels, out);
+                })
+            }
+            Asked::Metadata => self.metadata(),
+            Asked::BuildInfo => Ok(build_info().into()),
+            // The last two are answered elsewhere.
+            Asked::Exemplars | Asked::Metrics | Asked::Health => Ok(AROUND_LIST.concat().into()),
         }
     }
 
     /// The body of an answer to a query: its series become text while the client takes it, when the
     /// query is over and its place is another's.
     fn body_of(&self, answer: QueryValue) -> Result<AnswerBody, QueryError> {
-        let around = BEGIN.len() + END.len();
-        let room = self.bytes_max().checked_sub(around);
+        let [mut begin, end] = AROUND;
+        let room = self.bytes_max().checked_sub(begin.len() + end.len());
         if !room.is_some_and(|most| answer_fits(&answer, most)) {
             return Err(self.too_long());
         }
-        let mut begin = BEGIN;
+        let bytes = answer.size_bytes();
         let mut writer = AnswerWriter::new(answer);
-        Ok(AnswerBody::written(move |text| {
+        self.turn.written(bytes, move |text| {
             text.push_str(std::mem::take(&mut begin));
             // A string takes everything.
             let is_more = writer.write_next(text).unwrap_or(false);
-            text.push_str(if is_more { "" } else { END });
+            text.push_str(if is_more { "" } else { end });
             is_more
-        }))
+        })
+    }
+
+    /// The body of a list that is made of what takes so many bytes.
+    fn list<T: Send + 'static>(
+        &self,
+        around: [&'static str; 2],
+        items: (Vec<T>, usize),
+        write: fn(&T, &mut String),
+    ) -> Result<AnswerBody, QueryError> {
+        let body = self.turn.list(around, items, self.bytes_max(), write)?;
+        body.ok_or_else(|| self.too_long())
     }
 
     fn bytes_max(&self) -> usize {
@@ -194,38 +226,9 @@ impl Evaluated<'_> {
         ))
     }
 
-    /// Writes the data of an answer that is not one of a query.
-    fn write_data(&self, asked: &Asked, out: &mut AnswerText) -> Result<fmt::Result, QueryError> {
-        Ok(match asked {
-            Asked::Labels => {
-                let series = self.series()?;
-                let names = series.iter().flat_map(|labels| labels.iter().map(|(name, _)| name));
-                self.write_texts(&names.collect(), out)?
-            }
-            Asked::LabelValues(name) => {
-                let series = self.series()?;
-                let values = series.iter().map(|labels| labels.get(name));
-                self.write_texts(&values.filter(|value| !value.is_empty()).collect(), out)?
-            }
-            Asked::Series => {
-                if self.parameters.all("match[]").next().is_none() {
-                    let why = "no match[] parameter provided".to_owned();
-                    return Err(QueryError::BadData(why));
-                }
-                let series = self.series()?;
-                let most = self.most()?;
-                write_list(series.iter().take(most), out, |labels, out| write_labels(labels, out))
-            }
-            Asked::Metadata => self.write_metadata(out)?,
-            Asked::Exemplars => out.write_str("[]"),
-            Asked::BuildInfo => write_build_info(out),
-            Asked::Query | Asked::QueryRange | Asked::Metrics | Asked::Health => Ok(()),
-        })
-    }
-
     fn context(&self) -> QueryContext<'_> {
         let limits = self.shared.evaluation.settings.limits;
-        QueryContext { storage: &*self.shared.storage, limits, stop: self.stop }
+        QueryContext { storage: &*self.shared.storage, limits, control: self.turn }
     }
 
     fn steps(&self) -> Result<QuerySteps, QueryError> {
@@ -244,11 +247,11 @@ impl Evaluated<'_> {
         Ok(QuerySteps { start_ms, end_ms, step_ms })
     }
 
-    /// The series that match any of the selectors, or all, in a period.
-    fn series(&self) -> Result<BTreeSet<Arc<Labels>>, QueryError> {
+    /// The series that match any of the selectors, or all, in a period; and the bytes that they take.
+    fn series(&self) -> Result<(BTreeSet<Arc<Labels>>, usize), QueryError> {
         let from_ms = self.parameters.time_ms("start", Some(ALL_TIMES_MS.0))?;
         let to_ms = self.parameters.time_ms("end", Some(ALL_TIMES_MS.1))?;
-        let budget = QueryBudget::new(self.shared.evaluation.settings.limits, self.stop);
+        let budget = QueryBudget::new(self.shared.evaluation.settings.limits, self.turn);
         let mut found = BTreeSet::new();
         let mut any = false;
         for text in self.parameters.all("match[]") {
@@ -262,7 +265,7 @@ impl Evaluated<'_> {
         if !any {
             found.extend(self.shared.storage.series(&[], from_ms, to_ms, &budget)?);
         }
-        Ok(found)
+        Ok((found, budget.bytes()))
     }
 
     /// How many entries of a list to show.
@@ -270,21 +273,27 @@ impl Evaluated<'_> {
         Ok(self.parameters.count("limit")?.unwrap_or(usize::MAX))
     }
 
-    fn write_texts(
-        &self,
-        texts: &BTreeSet<&str>,
-        out: &mut AnswerText,
-    ) -> Result<fmt::Result, QueryError> {
-        let most = self.most()?;
-        Ok(write_list(texts.iter().take(most), out, |text, out| write_text(text, out)))
+    /// A list of texts, of series that take so many bytes.
+    fn texts(&self, texts: BTreeSet<&str>, bytes: usize) -> Result<AnswerBody, QueryError> {
+        let texts: Vec<Box<str>> = texts.into_iter().take(self.most()?).map(Box::from).collect();
+        // A string takes everything.
+        self.list(AROUND_LIST, (texts, bytes), |text, out| {
+            let _ = write_text(text, out);
+        })
     }
 
-    fn write_metadata(&self, out: &mut AnswerText) -> Result<fmt::Result, QueryError> {
-        let metadata = self.shared.storage.metadata();
+    /// What metrics are: an object with a list of one for each.
+    fn metadata(&self) -> Result<AnswerBody, QueryError> {
+        let mut metadata = self.shared.storage.metadata();
         let only = self.parameters.get("metric");
-        let chosen = metadata.iter().filter(|one| only.is_empty() || one.name == only);
-        let most = self.most()?;
-        Ok(write_metadata(chosen.take(most), out))
+        metadata.retain(|one| only.is_empty() || one.name == only);
+        metadata.truncate(self.most()?);
+        let texts = metadata.iter().map(|one| one.name.len() + one.help.len() + one.unit.len());
+        let bytes = texts.sum();
+        // A string takes everything.
+        self.list(AROUND_MEMBERS, (metadata, bytes), |one, out| {
+            let _ = write_metadata(one, out);
+        })
     }
 }
 
@@ -296,32 +305,21 @@ fn of_query(error: QueryError) -> QueryError {
     }
 }
 
-/// Writes what metrics are: an object with a list of one for each.
-fn write_metadata<'a>(
-    metadata: impl Iterator<Item = &'a Metadata>,
-    out: &mut AnswerText,
-) -> fmt::Result {
-    out.write_char('{')?;
-    for (index, one) in metadata.enumerate() {
-        if index > 0 {
-            out.write_char(',')?;
-        }
-        write_text(&one.name, out)?;
-        write!(out, ":[{{\"type\":\"{}\",\"help\":", one.kind)?;
-        write_text(&one.help, out)?;
-        out.write_str(",\"unit\":")?;
-        write_text(&one.unit, out)?;
-        out.write_str("}]")?;
-    }
-    out.write_char('}')
+/// Writes what a metric is.
+fn write_metadata(one: &Metadata, out: &mut String) -> fmt::Result {
+    write_text(&one.name, out)?;
+    write!(out, ":[{{\"type\":\"{}\",\"help\":", one.kind)?;
+    write_text(&one.help, out)?;
+    out.write_str(",\"unit\":")?;
+    write_text(&one.unit, out)?;
+    out.write_str("}]")
 }
 
-fn write_build_info(out: &mut AnswerText) -> fmt::Result {
-    let version = env!("CARGO_PKG_VERSION");
-    write!(
-        out,
-        "{{\"version\":\"{PROMETHEUS_VERSION}\",\"revision\":\"whit {version}\",\"branch\":\"\",\
-         \"buildUser\":\"\",\"buildDate\":\"\",\"goVersion\":\"\"}}"
+fn build_info() -> String {
+    let ([begin, end], version) = (AROUND, env!("CARGO_PKG_VERSION"));
+    format!(
+        "{begin}{{\"version\":\"{PROMETHEUS_VERSION}\",\"revision\":\"whit {version}\",\"branch\":\"\",\
+         \"buildUser\":\"\",\"buildDate\":\"\",\"goVersion\":\"\"}}{end}"
     )
 }
 

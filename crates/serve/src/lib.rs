@@ -26,6 +26,7 @@ mod evaluation;
 mod held_selectors;
 mod interface;
 mod live;
+mod memory;
 mod metrics;
 mod other_host;
 mod page;
@@ -38,7 +39,7 @@ mod settings;
 mod side_files;
 
 pub use live::{LivePages, SamplePublisher, live_samples};
-pub use metrics::{NewestError, NewestSamples};
+pub use metrics::{NewestError, NewestPage, NewestSamples};
 pub use other_host::{OtherHost, OtherHostError};
 pub use page::{Page, PageReportError, PictureFormat, ReportMade, draw_period, write_report};
 pub use recorded_pages::RecordedPages;

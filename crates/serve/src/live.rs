@@ -13,7 +13,7 @@ use layout::{Frame, Options};
 use sample::{History, Meta, Sample, Snapshot, SourceDef, State};
 use view::{PageForm, PageHost};
 
-use crate::metrics::{NewestError, NewestSamples, PageCache, write_page};
+use crate::metrics::{NewestError, NewestPage, NewestSamples, write_page};
 
 /// Marks the number of the place in the middle: nobody has read it yet.
 const IS_NEW: u8 = 4;
@@ -52,6 +52,25 @@ struct Reader {
     own: u8,
     history: History,
     pages: PageCache,
+}
+
+/// The latest page in each format.
+#[derive(Default)]
+struct PageCache([Option<Bytes>; 2]);
+
+impl PageCache {
+    /// The page in a format; `make` makes it if there is none.
+    fn get(
+        &mut self,
+        form: PageForm,
+        make: impl FnOnce() -> Result<Bytes, NewestError>,
+    ) -> Result<Bytes, NewestError> {
+        let place = &mut self.0[usize::from(form == PageForm::PrometheusText)];
+        match place {
+            Some(page) => Ok(page.clone()),
+            None => Ok(place.insert(make()?).clone()),
+        }
+    }
 }
 
 /// Both sides, for the samples of these sources.
@@ -101,7 +120,7 @@ fn copy(from: &Sample, to: &mut Sample) {
 }
 
 impl NewestSamples for LivePages {
-    fn page(&self, form: PageForm, bytes_max: usize) -> Result<Bytes, NewestError> {
+    fn page(&self, form: PageForm) -> Result<NewestPage, NewestError> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let Reader { own, history, pages } = &mut *reader;
         if self.places.middle.load(Ordering::Acquire) & IS_NEW != 0 {
@@ -109,11 +128,11 @@ impl NewestSamples for LivePages {
             history.push(&mut self.places.own(*own));
             *pages = PageCache::default();
         }
-        pages.get(form, || {
+        let page = pages.get(form, || {
             let host = PageHost { meta: &self.meta, defs: &self.defs };
-            let frame = Frame::new(history, &self.meta, &self.options);
-            write_page(form, &[(host, frame)], "", bytes_max)
-        })
+            write_page(form, host, Frame::new(history, &self.meta, &self.options))
+        });
+        page.map(NewestPage::Whole)
     }
 }
 
@@ -148,6 +167,14 @@ mod tests {
         snapshot.fresh[0] = true;
     }
 
+    /// A page as a whole.
+    fn whole(pages: &LivePages, form: PageForm) -> Bytes {
+        match pages.page(form).unwrap() {
+            NewestPage::Whole(page) => page,
+            NewestPage::Written { .. } => panic!("a page in pieces"),
+        }
+    }
+
     /// The values of the fields that have no unit, and the times, of a page.
     fn read(page: &Bytes) -> Vec<(u64, u64)> {
         let text = std::str::from_utf8(page).unwrap();
@@ -160,14 +187,14 @@ mod tests {
     fn every_page_is_of_one_sample_and_the_last_is_of_the_newest() {
         let defs = defs();
         let (mut publisher, pages) = live_samples(Meta::new(), &defs);
-        assert!(read(&pages.page(PageForm::PrometheusText, 1 << 20).unwrap()).is_empty());
+        assert!(read(&whole(&pages, PageForm::PrometheusText)).is_empty());
         let ends = AtomicBool::new(false);
         std::thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {
                     let mut latest = 0;
                     while !ends.load(Ordering::Relaxed) {
-                        let page = pages.page(PageForm::PrometheusText, 1 << 20).unwrap();
+                        let page = whole(&pages, PageForm::PrometheusText);
                         let points = read(&page);
                         for &(value, time) in &points {
                             assert_eq!(points[0].0, value);
@@ -185,7 +212,7 @@ mod tests {
             }
             ends.store(true, Ordering::Relaxed);
         });
-        let points = read(&pages.page(PageForm::PrometheusText, 1 << 20).unwrap());
+        let points = read(&whole(&pages, PageForm::PrometheusText));
         assert!(points.len() > 2, "{points:?}");
         assert!(points.iter().all(|point| point.0 == testkit::share(50_000) as u64));
     }
@@ -198,7 +225,7 @@ mod tests {
         for value in 1..10 {
             fill(&mut snapshot, &defs[0], value);
             publisher.publish(&snapshot);
-            pages.page(PageForm::OpenMetrics, 1 << 20).unwrap();
+            whole(&pages, PageForm::OpenMetrics);
         }
         // A reader that has begun and never ends.
         let _reader = pages.reader.lock().unwrap();

@@ -2,20 +2,28 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use feed::FeedError;
 use http_server::{
-    HttpAnswer, answer as answer_of, in_background, method_not_allowed, text_answer,
+    AnswerBody, HttpAnswer, answer as answer_of, in_background, method_not_allowed, text_answer,
 };
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, HeaderMap, HeaderValue, VARY};
 use hyper::{Method, Request, StatusCode};
 use layout::Frame;
 use metric_names::metric_name;
+use promql::Stop;
 use view::{PageForm, PageHost, ScrapePage};
 
-/// Bytes of a page where nothing else says it.
+use crate::clock::Deadline;
+use crate::memory::{LooksForStop, QueryMemory, QueryTurn};
+
+/// Bytes of a page that is made as a whole.
 const PAGE_BYTES_MAX: usize = 64 << 20;
+
+/// How long a page waits for memory that others hold.
+const WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
@@ -32,49 +40,42 @@ pub enum NewestError {
     /// It is too large.
     #[error("the page has more than {0} bytes: record less, or serve fewer machines")]
     TooLarge(usize),
+    /// Others hold the memory of the server.
+    #[error("the server's memory is used by answers that are being sent: ask again")]
+    Busy,
+}
+
+/// A page.
+pub enum NewestPage {
+    /// It is there as a whole.
+    Whole(Bytes),
+    /// It is written while it is sent.
+    Written {
+        /// The bytes of what it is made from.
+        bytes: usize,
+        /// Appends the next piece, and says whether there is more.
+        write: Box<dyn FnMut(&mut String) -> bool + Send>,
+    },
 }
 
 /// What has the newest samples of one or several machines.
 pub trait NewestSamples: Send + Sync + 'static {
-    /// A page of at most so many bytes.
+    /// A page.
     ///
     /// # Errors
     /// If the samples cannot be read, or do not fit.
-    fn page(&self, form: PageForm, bytes_max: usize) -> Result<Bytes, NewestError>;
+    fn page(&self, form: PageForm) -> Result<NewestPage, NewestError>;
 }
 
-/// The latest page in each format.
-#[derive(Default)]
-pub(crate) struct PageCache([Option<Bytes>; 2]);
-
-impl PageCache {
-    /// The page in a format; `make` makes it if there is none.
-    pub(crate) fn get(
-        &mut self,
-        form: PageForm,
-        make: impl FnOnce() -> Result<Bytes, NewestError>,
-    ) -> Result<Bytes, NewestError> {
-        let place = &mut self.0[usize::from(form == PageForm::PrometheusText)];
-        match place {
-            Some(page) => Ok(page.clone()),
-            None => Ok(place.insert(make()?).clone()),
-        }
-    }
-}
-
-/// Writes a page of machines, each with its frame.
+/// Writes the page of a machine.
 pub(crate) fn write_page(
     form: PageForm,
-    hosts: &[(PageHost<'_>, Frame<'_>)],
-    host_label: &'static str,
-    bytes_max: usize,
+    host: PageHost<'_>,
+    frame: Frame<'_>,
 ) -> Result<Bytes, NewestError> {
-    let machines: Vec<PageHost<'_>> =
-        hosts.iter().map(|(host, _)| PageHost { meta: host.meta, defs: host.defs }).collect();
-    let frames: Vec<Frame<'_>> = hosts.iter().map(|(_, frame)| *frame).collect();
-    let mut page = ScrapePage::of_hosts(form, &machines, host_label, metric_name);
-    let mut out = Bounded { bytes: Vec::new(), most: bytes_max };
-    page.write(&frames, &mut out).map_err(|_| NewestError::TooLarge(bytes_max))?;
+    let mut page = ScrapePage::of_hosts(form, &[host], "", metric_name);
+    let mut out = Bounded { bytes: Vec::new(), most: PAGE_BYTES_MAX };
+    page.write(&[frame], &mut out).map_err(|_| NewestError::TooLarge(PAGE_BYTES_MAX))?;
     Ok(out.bytes.into())
 }
 
@@ -102,13 +103,13 @@ impl Write for Bounded {
 pub(crate) async fn answer(
     newest: &Arc<dyn NewestSamples>,
     headers: &HeaderMap,
-    bytes_max: usize,
+    memory: &Arc<QueryMemory>,
 ) -> HttpAnswer {
     let accepted: Vec<&str> =
         headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
     let form = preferred(&accepted.join(","));
-    let newest = newest.clone();
-    match in_background(move || newest.page(form, bytes_max)).await {
+    let (newest, memory) = (newest.clone(), memory.clone());
+    match in_background(move || body(&*newest, form, &memory)).await {
         Some(Ok(page)) => {
             let mut answer = answer_of(StatusCode::OK, content_type(form), page);
             answer.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
@@ -119,10 +120,27 @@ pub(crate) async fn answer(
     }
 }
 
+/// The page as a body.
+fn body(
+    newest: &dyn NewestSamples,
+    form: PageForm,
+    memory: &Arc<QueryMemory>,
+) -> Result<AnswerBody, NewestError> {
+    match newest.page(form)? {
+        NewestPage::Whole(page) => Ok(page.into()),
+        NewestPage::Written { bytes, write } => {
+            let end = Deadline::after(WAIT_MAX);
+            let stop: LooksForStop = Arc::new(move || end.has_passed().then_some(Stop::TimedOut));
+            QueryTurn::new(memory, &stop).written(bytes, write).map_err(|_| NewestError::Busy)
+        }
+    }
+}
+
 /// Answers a request to a server that has nothing but the page.
 pub(crate) async fn answer_alone(
     newest: &Arc<dyn NewestSamples>,
     request: &Request<Bytes>,
+    memory: &Arc<QueryMemory>,
 ) -> HttpAnswer {
     let path = request.uri().path();
     if !["/metrics", "/-/healthy", "/-/ready"].contains(&path) {
@@ -132,7 +150,7 @@ pub(crate) async fn answer_alone(
         return method_not_allowed("GET");
     }
     match path {
-        "/metrics" => answer(newest, request.headers(), PAGE_BYTES_MAX).await,
+        "/metrics" => answer(newest, request.headers(), memory).await,
         _ => text_answer(StatusCode::OK, "whit is healthy.\n"),
     }
 }

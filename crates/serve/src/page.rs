@@ -55,12 +55,19 @@ pub use self::report::{PageReportError, ReportMade, write_report};
 use self::section::{PageSection, SectionQuestion};
 use self::streams::RefusedStreams;
 use crate::evaluation::{self, Evaluation};
+use crate::memory::QueryTurn;
 use crate::other_host::OtherHost;
 use crate::parameters::Parameters;
 use crate::recordings::RecordingStorage;
 
 /// Where the interface is.
 const PREFIX: &str = "/api/whit/v1/";
+
+/// The type of most answers.
+const JSON: &str = "application/json";
+
+/// The type of tables.
+const CSV: &str = "text/csv; charset=utf-8";
 
 /// The newest samples as they come.
 const LIVE: &str = "live";
@@ -223,16 +230,21 @@ pub(crate) async fn answer(
         return Some(answer.unwrap_or_else(|error| failed(&error)));
     }
     let answered = match (name, question(name)) {
-        (_, Some(question)) => {
-            let answered = asked(evaluation, page, request, question).await;
-            let answered = answered.and_then(|answer| bounded(evaluation, answer));
-            match (answered, others(page, request)) {
-                (Ok(own), Some(others)) if name == HOSTS => others.hosts(&own).await.map(text),
-                (answered, _) => answered.map(text),
+        (HOSTS, Some(question)) => {
+            let own = asked(evaluation, page, request, move |asked, _| question(asked)).await;
+            match (own, others(page, request)) {
+                (Ok(own), Some(others)) => others.hosts(&own).await,
+                (own, _) => own,
             }
+            .map(|hosts| json_answer(StatusCode::OK, hosts))
+        }
+        (_, Some(question)) => {
+            let most = evaluation.settings.answer_bytes_max;
+            let ask = move |asked: &Asked<'_>, turn: &QueryTurn| sent(question(asked)?, most, turn);
+            asked(evaluation, page, request, ask).await
         }
         (LIVE, None) => {
-            let reader = asked(evaluation, page, request, live::reader).await;
+            let reader = asked(evaluation, page, request, |asked, _| live::reader(asked)).await;
             let added =
                 reader.and_then(|reader| page.live.add(&page.recordings, reader, &page.refused));
             added.map(with_headers)
@@ -275,7 +287,7 @@ async fn passed_on(
         let why = || QueryError::BadData(format!("there is no other host {host:?}"));
         return (is_of_section && !host.is_empty()).then(|| Err(why()));
     }
-    let own = asked(evaluation, page, request, |asked| {
+    let own = asked(evaluation, page, request, |asked, _| {
         Ok(asked.recordings.hosts().into_iter().map(str::to_owned).collect::<Vec<_>>())
     });
     let own = match own.await {
@@ -343,16 +355,18 @@ async fn asked<T: Send + 'static>(
     evaluation: &Arc<Evaluation>,
     page: &Arc<Page>,
     request: &Request<Bytes>,
-    question: fn(&Asked<'_>) -> Result<T, QueryError>,
+    question: impl FnOnce(&Asked<'_>, &QueryTurn) -> Result<T, QueryError> + Send + 'static,
 ) -> Result<T, QueryError> {
     let parameters = Parameters::of(request.uri())?;
     let storage = page.recordings.clone();
     let longest = evaluation.settings.query_time_max;
+    let memory = evaluation.memory.clone();
     evaluation::run(evaluation, longest, move |stop| {
         let recordings = storage.recordings().map_err(asked::refused)?;
         let ends = stop.clone();
         let recordings = recordings.ending(move || ends().is_some());
-        let answered = question(&Asked { recordings, parameters: &parameters });
+        let turn = QueryTurn::new(&memory, stop);
+        let answered = question(&Asked { recordings, parameters: &parameters }, &turn);
         // An archive that was ended does not say why.
         answered.map_err(|error| match (error, stop()) {
             (QueryError::Cancelled, Some(Stop::TimedOut)) => QueryError::TimedOut,
@@ -362,14 +376,19 @@ async fn asked<T: Send + 'static>(
     .await
 }
 
-fn bounded(evaluation: &Evaluation, answer: String) -> Result<String, QueryError> {
-    let most = evaluation.settings.answer_bytes_max;
+/// The answer of a text that a question made, an object of JSON or a table: it is in memory until it is
+/// sent, as those of queries are.
+fn sent(answer: String, most: usize, turn: &QueryTurn) -> Result<HttpAnswer, QueryError> {
     if answer.len() > most {
         return Err(QueryError::BadData(format!(
             "the answer has more than {most} bytes: ask for less"
         )));
     }
-    Ok(answer)
+    let (kind, text) = match answer.starts_with('{') {
+        true => (JSON, layout::text::visible_json(answer)),
+        false => (CSV, answer),
+    };
+    Ok(with_headers(answer_of(StatusCode::OK, kind, turn.text(text)?)))
 }
 
 fn not_found(page: &Page, name: &str) -> HttpAnswer {
@@ -379,11 +398,11 @@ fn not_found(page: &Page, name: &str) -> HttpAnswer {
     json_answer(StatusCode::NOT_FOUND, json!({ "error": why }).to_string())
 }
 
-/// A text that a question made: an object of JSON, or a table.
+/// A text that a section made: an object of JSON, or a table.
 fn text(body: String) -> HttpAnswer {
     match body.starts_with('{') {
         true => json_answer(StatusCode::OK, body),
-        false => with_headers(answer_of(StatusCode::OK, "text/csv; charset=utf-8", body)),
+        false => with_headers(answer_of(StatusCode::OK, CSV, body)),
     }
 }
 
@@ -392,7 +411,7 @@ fn failed(error: &QueryError) -> HttpAnswer {
 }
 
 fn json_answer(status: StatusCode, body: String) -> HttpAnswer {
-    with_headers(answer_of(status, "application/json", layout::text::visible_json(body)))
+    with_headers(answer_of(status, JSON, layout::text::visible_json(body)))
 }
 
 fn with_headers(mut answer: HttpAnswer) -> HttpAnswer {

@@ -5,39 +5,14 @@
 
 use std::fmt::Write as _;
 
-use hyper::body::Bytes;
 use service_account::SharedPollers;
-use view::{PageForm, push_label};
-
-use crate::metrics::NewestError;
-
-/// The end of a page of OpenMetrics.
-const END: &[u8] = b"# EOF\n";
-
-/// A page with the metrics of pollers at its end.
-pub(crate) fn with_pollers(
-    page: Bytes,
-    form: PageForm,
-    pollers: &[SharedPollers],
-    bytes_max: usize,
-) -> Result<Bytes, NewestError> {
-    if pollers.is_empty() {
-        return Ok(page);
-    }
-    let (mut page, end) = match page.strip_suffix(END) {
-        Some(body) if form == PageForm::OpenMetrics => (body.to_vec(), END),
-        _ => (page.to_vec(), &b""[..]),
-    };
-    page.extend_from_slice(text(pollers).as_bytes());
-    page.extend_from_slice(end);
-    match page.len() > bytes_max {
-        true => Err(NewestError::TooLarge(bytes_max)),
-        false => Ok(page.into()),
-    }
-}
+use view::push_label;
 
 /// The families, each with its points.
-fn text(pollers: &[SharedPollers]) -> String {
+pub(crate) fn pollers_text(pollers: &[SharedPollers]) -> String {
+    if pollers.is_empty() {
+        return String::new();
+    }
     let mut page = Families(String::new());
     page.family("up", "Whether the bucket of a poller can be used.");
     for one in pollers {

@@ -18,7 +18,7 @@ use archive::{
 use metric_names::{MACHINE, MetricValue, NamesOfHost, SourcePlan, is_host_asked, known};
 use promql::{
     Labels, Matcher, Metadata, QueryBudget, QueryError, Series, SeriesPoint, SeriesStorage,
-    stale_mark,
+    reserve, stale_mark,
 };
 use sample::{Kind, SourceDef};
 use view::{BaseUnits, FieldMetric};
@@ -241,7 +241,9 @@ impl Found<'_> {
             return Ok(());
         }
         self.asked.budget.take_samples(1)?;
-        self.series[series].samples.push(SeriesPoint { time_ms, value });
+        let samples = &mut self.series[series].samples;
+        reserve(samples, 1);
+        samples.push(SeriesPoint { time_ms, value });
         Ok(())
     }
 
@@ -284,7 +286,9 @@ impl Found<'_> {
             self.asked.budget.take_samples(most)?;
             let points = within[..most].iter().zip(values);
             let point = |(&time_ms, &raw)| SeriesPoint { time_ms, value: units.raw(kind, raw) };
-            self.series[one.place].samples.extend(points.map(point));
+            let samples = &mut self.series[one.place].samples;
+            reserve(samples, most);
+            samples.extend(points.map(point));
             one.is_there |= !within.is_empty();
         }
         self.gap(one, times.within(next..usize::MAX))
@@ -306,7 +310,7 @@ impl Found<'_> {
         if let Some(&place) = self.places.get(&labels) {
             return Ok(Some(place));
         }
-        self.asked.budget.take_series()?;
+        self.asked.budget.take_series(&labels)?;
         let labels = Arc::new(labels);
         self.places.insert(labels.clone(), self.series.len());
         self.series.push(Series { labels, samples: Vec::new() });

@@ -13,6 +13,7 @@ use promql::SeriesStorage;
 
 use crate::evaluation::Evaluation;
 use crate::interface::{self, Shared};
+use crate::memory::QueryMemory;
 use crate::metrics::{self, NewestSamples};
 use crate::page::Page;
 use crate::settings::ServeSettings;
@@ -114,7 +115,7 @@ impl MetricsServer {
         settings: HttpSettings,
         newest: Arc<dyn NewestSamples>,
     ) -> Result<Self, HttpStartError> {
-        let handler = Arc::new(MetricsHandler(newest));
+        let handler = Arc::new(MetricsHandler(newest, Arc::default()));
         Ok(MetricsServer(HttpServer::start(listeners, settings, handler)?))
     }
 
@@ -125,13 +126,13 @@ impl MetricsServer {
     }
 }
 
-struct MetricsHandler(Arc<dyn NewestSamples>);
+struct MetricsHandler(Arc<dyn NewestSamples>, Arc<QueryMemory>);
 
 impl HttpHandler for MetricsHandler {
     fn answer(
         self: Arc<Self>,
         request: Request<Bytes>,
     ) -> Pin<Box<dyn Future<Output = HttpAnswer> + Send>> {
-        Box::pin(async move { metrics::answer_alone(&self.0, &request).await })
+        Box::pin(async move { metrics::answer_alone(&self.0, &request, &self.1).await })
     }
 }

@@ -119,7 +119,7 @@ fn a_recording_answers_as_prometheus_does_with_its_samples() {
         let (start_ms, end_ms) = ((STARTED_S + 50) * 1000, (STARTED_S + 590) * 1000);
         let steps = QuerySteps { start_ms, end_ms, step_ms: 7_300 };
         let limits = QueryLimits::default();
-        let context = QueryContext { storage: &storage, limits, stop: &|| None };
+        let context = QueryContext { storage: &storage, limits, control: &|| None };
         let answer = promql::range(query, steps, &context).unwrap();
         let mut ours = "{\"status\":\"success\",\"data\":".to_owned();
         promql::write_answer(answer, &mut ours).unwrap();

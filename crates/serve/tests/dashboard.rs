@@ -57,7 +57,7 @@ fn the_queries_of_node_exporter_full_are_answered_or_the_reason_is_known() {
     let folders = [&folder, &live].map(|folder| folder.path().to_owned());
     let (storage, _) = RecordingStorage::open(&folders).unwrap();
     let context =
-        QueryContext { storage: &storage, limits: QueryLimits::default(), stop: &|| None };
+        QueryContext { storage: &storage, limits: QueryLimits::default(), control: &|| None };
     let (mut answered, mut wrong) = (0, Vec::new());
     let lines: Vec<&str> = QUERIES.lines().filter(|line| !line.starts_with('#')).collect();
     for line in &lines {

@@ -43,7 +43,7 @@ fn server(answer_bytes_max: usize) -> QueryServer {
 fn whole() -> String {
     let storage = storage();
     let limits = QueryLimits::default();
-    let context = QueryContext { storage: &storage, limits, stop: &|| None };
+    let context = QueryContext { storage: &storage, limits, control: &|| None };
     let start_ms = START_S * 1000;
     let end_ms = start_ms + (POINTS - 1) * STEP_MS;
     let period = QuerySteps { start_ms, end_ms, step_ms: STEP_MS };

@@ -50,6 +50,15 @@ pub enum PageForm {
 }
 
 impl PageForm {
+    /// What stands at the end of a page.
+    #[must_use]
+    pub fn end(self) -> &'static str {
+        match self {
+            PageForm::OpenMetrics => "# EOF\n",
+            PageForm::PrometheusText => "",
+        }
+    }
+
     /// A time as it stands behind a value.
     fn time(self, realtime_ns: i64) -> String {
         match self {

@@ -3,8 +3,9 @@
 //!
 //! A plan divides the period.  Read sample by sample is what no window has: the ends of the period,
 //! what is not in a summary yet, damaged segments, and where the windows of one recording alone do
-//! not tell the values: where two recorders ran at the same time, and the first reading of a
-//! recording if the last one before it is not known.
+//! not tell the values: where the first of two recorders that ran at the same time ended, and the
+//! first reading of a recording if the last one before it is not known.  Until then that recorder's
+//! windows are the values, and those of the other one count for nothing.
 
 use std::ops::Range;
 
@@ -180,6 +181,8 @@ struct Known<'a> {
     summary: Summary,
     /// Whether hours may be used.
     hours: bool,
+    /// Windows before this time are not used: another recording has it.
+    from_ns: i64,
     /// The first reading, if it continues that of the recording with this index in the plan.
     joins: Option<(usize, Edge, Edge)>,
 }
@@ -504,7 +507,8 @@ impl<'a> Planner<'a> {
             return self.unknown(file.file.started_ns, file.ended_ns);
         };
         let hours = fits(HOUR_NS);
-        let mut known = Known { index, file, source, summary, hours, joins: None };
+        let mut known =
+            Known { index, file, source, summary, hours, from_ns: i64::MIN, joins: None };
         let Some(beginning) = last.beginning else {
             return self.unknown(file.file.started_ns, file.file.started_ns);
         };
@@ -531,7 +535,7 @@ impl<'a> Planner<'a> {
         let meta = &known.file.file.meta;
         let begun_ns = floor(beginning.realtime_ns, known.summary.window_ns);
         if let Some(thru_ns) = self.unknown_thru.take() {
-            self.overlap(known, begun_ns, thru_ns);
+            self.overlap(known, begun_ns..thru_ns);
             return Within::Itself;
         }
         let Some((end, before)) = self.end.take() else { return Within::Itself };
@@ -542,7 +546,9 @@ impl<'a> Planner<'a> {
                 self.end = Some((end, before));
                 return Within::Another;
             }
-            self.overlap(known, begun_ns, end.realtime_ns);
+            // Before its last window all is of the other one.
+            let last_ns = floor(end.realtime_ns, known.summary.window_ns);
+            self.overlap(known, last_ns.max(begun_ns)..end.realtime_ns);
         } else if beginning.continues(meta, &end) {
             let edges = self.known[before].last_reading().zip(known.first_reading());
             match edges {
@@ -554,12 +560,13 @@ impl<'a> Planner<'a> {
     }
 
     /// The windows of a recording do not tell what it has until another one ended, nor what its first
-    /// reading after that has.
-    fn overlap(&mut self, known: &Known<'_>, begun_ns: i64, ended_ns: i64) {
+    /// reading after that has.  Those of neither tell it in this time.
+    fn overlap(&mut self, known: &mut Known<'_>, unknown: Range<i64>) {
         // Ticks of two recorders are apart by less than a second.
-        let ended_ns = ended_ns.saturating_add(SECOND_NS);
-        let after_ns = begun_ns.max(ceil(ended_ns, known.summary.window_ns));
-        self.bad.push(begun_ns..after_ns);
+        let ended_ns = unknown.end.saturating_add(SECOND_NS);
+        let after_ns = unknown.start.max(ceil(ended_ns, known.summary.window_ns));
+        known.from_ns = after_ns;
+        self.bad.push(unknown.start..after_ns);
         self.bad.extend(known.first_readings(after_ns));
     }
 
@@ -662,6 +669,7 @@ impl Known<'_> {
     /// The windows that are read of a piece, by time: hours where there are some.
     fn takes(&self, piece: &Range<i64>) -> Vec<(&Segment, Range<u32>)> {
         let mut takes = Vec::new();
+        let piece = piece.start.max(self.from_ns)..piece.end;
         let mut at_ns = piece.start;
         let hours = ceil(piece.start, HOUR_NS)..floor(piece.end, HOUR_NS);
         for segment in self.summary.tier(1).filter(|_| self.hours) {

@@ -1,6 +1,7 @@
 //! A chart of a period in steps: mean, smallest and largest value of each, and on what they stand.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 
 use archive::{HistorySeries, HistoryValue, RangeAnswer, Recordings, StepValue};
 use promql::QueryError;
@@ -18,7 +19,13 @@ use crate::parameters::invalid;
 const INSTANCES_MAX: usize = 64;
 
 /// Values that are asked of the archive at once, of those that it gives at most.
-const VALUES_AT_ONCE: usize = 200_000;
+const VALUES_AT_ONCE: usize = 100_000;
+
+/// Values of a chart, of 40 bytes in memory: with more curves it has fewer steps.
+const VALUES_MAX: usize = 100_000;
+
+/// Bytes of an answer: with several charts it may have more values than a single one.
+const ANSWER_BYTES_MAX: usize = 8 << 20;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -279,8 +286,8 @@ impl ChartData {
             chart,
             steps,
             curves: Vec::new(),
-            readings: vec![0; steps.count],
-            rows_ns: vec![0; steps.count],
+            readings: Vec::new(),
+            rows_ns: Vec::new(),
             left_out: 0,
         };
         if series.is_empty() {
@@ -291,6 +298,13 @@ impl ChartData {
             Instances::Series => series.iter().map(|series| series.id.into()).collect(),
             Instances::Each => data.chosen(recordings, host, &fields, wanted)?,
         };
+        let curves =
+            names.len() * if chart.instances == Instances::Series { 1 } else { series.len() };
+        if curves * steps.count > VALUES_MAX {
+            data.steps = asked.steps(host, chart.source, period, VALUES_MAX / curves);
+        }
+        let steps = data.steps;
+        (data.readings, data.rows_ns) = (vec![0; steps.count], vec![0; steps.count]);
         let at_once = (VALUES_AT_ONCE / (fields.len() * steps.count).max(1)).max(1);
         for names in names.chunks(at_once) {
             let named = if chart.instances == Instances::None { &[][..] } else { names };
@@ -361,39 +375,51 @@ impl ChartData {
         }
     }
 
-    fn json(&self) -> Value {
-        let list = |curve: &Curve, of: fn(&Spread) -> Option<f64>| -> Value {
-            let values = curve.values.iter();
-            values.map(|value| number(value.as_ref().and_then(of))).collect()
-        };
-        let series = self.curves.iter().map(|curve| {
-            json!({
-                "id": curve.series.id,
-                "label": curve.series.label,
-                "instance": shown(&curve.instance),
-                "mean": list(curve, |value| Some(value.mean)),
-                "min": list(curve, |value| value.min),
-                "max": list(curve, |value| value.max),
-            })
+    /// The chart as an object, written at once: as values, numbers would take four times as much.
+    fn json(&self) -> String {
+        let row_ns = self.rows_ns.iter().max().filter(|row_ns| **row_ns > 0);
+        let head = json!({
+            "id": self.chart.id,
+            "unit": self.chart.unit,
+            "from_ms": ms(self.steps.from_ns),
+            "step_ms": ms(self.steps.step_ns),
+            "readings": self.readings,
+            "history_step_ms": row_ns.map(|row_ns| row_ns / 1_000_000),
+            "instances_left_out": self.left_out,
         });
+        let mut out = head.to_string();
+        out.pop();
         let steps = self.readings.iter().zip(&self.rows_ns);
         let origin = steps.map(|(readings, row_ns)| match (readings, row_ns) {
             (0, 0) => Value::Null,
             (0, _) => json!("history"),
             _ => json!("recording"),
         });
-        let row_ns = self.rows_ns.iter().max().filter(|row_ns| **row_ns > 0);
-        json!({
-            "id": self.chart.id,
-            "unit": self.chart.unit,
-            "from_ms": ms(self.steps.from_ns),
-            "step_ms": ms(self.steps.step_ns),
-            "series": series.collect::<Vec<_>>(),
-            "readings": self.readings,
-            "origin": origin.collect::<Vec<_>>(),
-            "history_step_ms": row_ns.map(|row_ns| row_ns / 1_000_000),
-            "instances_left_out": self.left_out,
-        })
+        push_values(&mut out, "origin", origin);
+        out.push_str(",\"series\":[");
+        for (index, curve) in self.curves.iter().enumerate() {
+            let head = json!({
+                "id": curve.series.id,
+                "label": curve.series.label,
+                "instance": shown(&curve.instance),
+            });
+            out.push_str(if index > 0 { "," } else { "" });
+            out.push_str(&head.to_string());
+            out.pop();
+            let values = curve.values.iter();
+            let mean = values.clone().map(|value| number(value.map(|value| value.mean)));
+            push_values(&mut out, "mean", mean);
+            let min = values.clone().map(|value| number(value.and_then(|value| value.min)));
+            push_values(&mut out, "min", min);
+            push_values(
+                &mut out,
+                "max",
+                values.map(|value| number(value.and_then(|value| value.max))),
+            );
+            out.push('}');
+        }
+        out.push_str("]}");
+        out
     }
 
     /// A line for each step and curve that has a value.
@@ -415,6 +441,17 @@ impl ChartData {
             }
         }
     }
+}
+
+/// Appends a list as the next member of an object.
+fn push_values(out: &mut String, name: &str, values: impl Iterator<Item = Value>) {
+    // A string takes everything.
+    let _ = write!(out, ",\"{name}\":[");
+    for (index, value) in values.enumerate() {
+        out.push_str(if index > 0 { "," } else { "" });
+        let _ = write!(out, "{value}");
+    }
+    out.push(']');
 }
 
 /// A number of an answer, with nine digits: more than any reading has.
@@ -481,18 +518,27 @@ pub(crate) fn chart(asked: &Asked<'_>) -> Result<String, QueryError> {
     }
     let mut csv =
         Csv::new(&["time_ms", "chart", "series", "instance", "mean", "min", "max", "unit"]);
-    let mut found = Vec::new();
-    for chart in &ids {
+    let mut found = String::new();
+    for (index, chart) in ids.iter().enumerate() {
         let data = ChartData::of(asked, &host, chart, &wanted, (period, points))?;
         match is_csv {
             true => data.csv(&mut csv),
-            false => found.push(data.json()),
+            false => {
+                found.push_str(if index > 0 { "," } else { "" });
+                found.push_str(&data.json());
+            }
+        }
+        if found.len().max(csv.text.len()) > ANSWER_BYTES_MAX {
+            return Err(QueryError::BadData(format!(
+                "the charts have more than {ANSWER_BYTES_MAX} bytes: ask for fewer of them, or fewer \
+                 points"
+            )));
         }
     }
-    Ok(match (is_csv, found.len()) {
+    Ok(match (is_csv, ids.len()) {
         (true, _) => csv.text,
-        (false, 1) => found.remove(0).to_string(),
-        (false, _) => json!({ "charts": found }).to_string(),
+        (false, 1) => found,
+        (false, _) => format!("{{\"charts\":[{found}]}}"),
     })
 }
 

@@ -1,4 +1,7 @@
 //! One moment: every process of it, those that ended included, and all tables.
+//!
+//! Each process and each row of a table becomes text at once, of some 400 bytes: as values thousands of
+//! them would take many times as much.
 
 use std::collections::HashMap;
 
@@ -11,11 +14,11 @@ use view::{base_number, instance_parts, to_base};
 
 use super::asked::{Asked, ms, refused};
 use super::chart::{number, shown};
-use super::table::Csv;
+use super::table::{Csv, csv_line};
 use crate::parameters::invalid;
 
 /// Rows of a table and processes of an answer.
-const ROWS_MAX: usize = 100_000;
+const ROWS_MAX: usize = 20_000;
 
 /// The sources that tell of processes, which are no tables.
 const PROCESS: &str = "process";
@@ -59,7 +62,46 @@ struct Shown {
     name: String,
     title: String,
     columns: Vec<(String, String, String)>,
-    rows: Vec<Vec<Value>>,
+    /// Lines of a table, or lists.
+    rows: Vec<String>,
+}
+
+/// The processes of an answer, as lines of a table or as objects.
+#[derive(Default)]
+struct Processes {
+    columns: Vec<&'static str>,
+    is_csv: bool,
+    lines: Vec<ProcessLine>,
+    /// When they were read, and what they had used.
+    read: Value,
+}
+
+struct ProcessLine {
+    cpu_percent: f64,
+    pid: Option<i64>,
+    text: String,
+}
+
+impl Processes {
+    fn add(&mut self, process: &Value) {
+        let text = match self.is_csv {
+            true => {
+                let cells = self.columns.iter().map(|name| process[*name].clone());
+                csv_line(&cells.collect::<Vec<_>>())
+            }
+            false => process.to_string(),
+        };
+        let cpu_percent = process["cpu_percent"].as_f64().unwrap_or(-1.0);
+        self.lines.push(ProcessLine { cpu_percent, pid: process["pid"].as_i64(), text });
+    }
+
+    /// Those with most CPU time first; equals by number, so that the same question has the same answer.
+    fn sort(&mut self) {
+        self.lines.sort_by(|one, other| {
+            let by_usage = other.cpu_percent.total_cmp(&one.cpu_percent);
+            by_usage.then_with(|| one.pid.cmp(&other.pid))
+        });
+    }
 }
 
 /// The answer to `moment`.
@@ -80,8 +122,7 @@ pub(crate) fn moment(asked: &Asked<'_>) -> Result<String, QueryError> {
     let frame = Frame::new(&first.history, &first.meta, &options);
     let now_ns = frame.realtime_ns;
     let before_ns = now_ns - (frame.seconds * 1e9) as i64;
-    let mut processes = Vec::new();
-    let mut of_processes = Value::Null;
+    let mut processes = Processes { columns: COLUMNS.to_vec(), ..Processes::default() };
     if only.is_empty() || only == PROCESSES {
         // Mostly the first sample has them: a block of many processes is not decoded twice.
         let mut later = Vec::new();
@@ -90,7 +131,7 @@ pub(crate) fn moment(asked: &Asked<'_>) -> Result<String, QueryError> {
             later = recordings.moment_after(&host, at_ns, Some(PROCESS)).map_err(refused)?;
         }
         if let Some(found) = if is_read { Some(first) } else { later.first() } {
-            (processes, of_processes) = read_processes(recordings, &host, found)?;
+            processes = read_processes(recordings, &host, found, is_csv)?;
         }
     }
     let mut tables: Vec<Shown> = Vec::new();
@@ -101,7 +142,7 @@ pub(crate) fn moment(asked: &Asked<'_>) -> Result<String, QueryError> {
             let is_asked = only.is_empty() || only == name;
             let is_known = tables.iter().any(|table| table.name == name);
             if is_asked && !is_known && track.current.state == State::Ok {
-                tables.extend(table(&frame, track));
+                tables.extend(table(&frame, track, is_csv));
             }
         }
     }
@@ -111,54 +152,76 @@ pub(crate) fn moment(asked: &Asked<'_>) -> Result<String, QueryError> {
     if is_csv {
         return Ok(csv(only, &processes, &tables));
     }
-    let tables = tables.into_iter().map(|table| {
-        let columns = table.columns.iter();
-        let column = |(id, label, unit): &(String, String, String)| {
-            json!({ "id": id, "label": label, "unit": unit })
-        };
-        json!({
-            "name": table.name,
-            "title": table.title,
-            "columns": columns.map(column).collect::<Vec<_>>(),
-            "rows": table.rows,
-        })
-    });
-    Ok(json!({
+    let head = json!({
         "at_ms": ms(now_ns),
         "before_ms": ms(before_ns),
-        "processes_read": of_processes,
-        "processes": processes,
-        "tables": tables.collect::<Vec<_>>(),
-    })
-    .to_string())
+        "processes_read": processes.read,
+    });
+    Ok(whole(&head.to_string(), processes.lines, &tables))
 }
 
-fn csv(only: &str, processes: &[Value], tables: &[Shown]) -> String {
-    if only == PROCESSES {
-        let has_net = processes.iter().any(|process| process.get(NET_COLUMNS[0]).is_some());
-        let net = NET_COLUMNS.into_iter().filter(|_| has_net);
-        let columns: Vec<&str> = COLUMNS.iter().copied().chain(net).collect();
-        let mut csv = Csv::new(&columns);
-        for process in processes {
-            let cells: Vec<Value> = columns.iter().map(|name| process[*name].clone()).collect();
-            csv.line(&cells);
-        }
-        return csv.text;
+/// An object of the members of another one, the processes and the tables.
+fn whole(head: &str, processes: Vec<ProcessLine>, tables: &[Shown]) -> String {
+    let of_processes = processes.iter().map(|line| line.text.len() + 1);
+    let of_tables = tables.iter().flat_map(|table| &table.rows).map(|row| row.len() + 1);
+    let bytes = head.len() + of_processes.chain(of_tables).sum::<usize>();
+    let mut out = String::with_capacity(bytes + 64 + 4096 * tables.len());
+    out.push_str(head.strip_suffix('}').unwrap_or(head));
+    out.push_str(",\"processes\":[");
+    push_list(&mut out, processes.into_iter().map(|line| line.text));
+    out.push_str("],\"tables\":[");
+    for (index, table) in tables.iter().enumerate() {
+        let columns = table.columns.iter();
+        let columns =
+            columns.map(|(id, label, unit)| json!({ "id": id, "label": label, "unit": unit }));
+        let head = json!({
+            "name": table.name,
+            "title": table.title,
+            "columns": columns.collect::<Vec<_>>(),
+        });
+        let head = head.to_string();
+        out.push_str(if index > 0 { "," } else { "" });
+        out.push_str(head.strip_suffix('}').unwrap_or(&head));
+        out.push_str(",\"rows\":[");
+        push_list(&mut out, table.rows.iter());
+        out.push_str("]}");
     }
-    let Some(table) = tables.first() else { return String::new() };
-    let columns: Vec<&str> = table.columns.iter().map(|column| column.0.as_str()).collect();
-    let mut csv = Csv::new(&columns);
-    table.rows.iter().for_each(|row| csv.line(row));
-    csv.text
+    out.push_str("]}");
+    out
+}
+
+/// Appends texts with commas between them.
+fn push_list(out: &mut String, items: impl Iterator<Item = impl AsRef<str>>) {
+    for (index, item) in items.enumerate() {
+        out.push_str(if index > 0 { "," } else { "" });
+        out.push_str(item.as_ref());
+    }
+}
+
+fn csv(only: &str, processes: &Processes, tables: &[Shown]) -> String {
+    let (columns, lines): (Vec<&str>, Vec<&str>) = if only == PROCESSES {
+        let lines = processes.lines.iter().map(|line| &*line.text);
+        (processes.columns.clone(), lines.collect())
+    } else {
+        let Some(table) = tables.first() else { return String::new() };
+        let columns = table.columns.iter().map(|column| &*column.0);
+        (columns.collect(), table.rows.iter().map(|row| &**row).collect())
+    };
+    let head = Csv::new(&columns).text;
+    head + &lines.concat()
 }
 
 /// A source as a table: a row for each instance, or for each field if it has but one row.
-fn table(frame: &Frame<'_>, track: &Track) -> Option<Shown> {
+fn table(frame: &Frame<'_>, track: &Track, is_csv: bool) -> Option<Shown> {
     let (def, whole) = (&track.def, frame.whole(track));
     if def.name == PROCESS || def.name == EXIT {
         return None;
     }
     let text = |text: &str| text.to_owned();
+    let written = |line: Vec<Value>| match is_csv {
+        true => csv_line(&line),
+        false => Value::Array(line).to_string(),
+    };
     let mut columns = Vec::new();
     let rows = if def.instance.is_empty() {
         columns.push((text("field"), text("Field"), String::new()));
@@ -168,7 +231,7 @@ fn table(frame: &Frame<'_>, track: &Track) -> Option<Shown> {
         let row = whole.rows().next()?;
         let line = |(index, field): (usize, &sample::Field)| {
             let unit = unit(def, index);
-            vec![json!(field.name), cell(&row, index), json!(unit), json!(field.help)]
+            written(vec![json!(field.name), cell(&row, index), json!(unit), json!(field.help)])
         };
         def.fields.iter().enumerate().map(line).collect()
     } else {
@@ -183,7 +246,7 @@ fn table(frame: &Frame<'_>, track: &Track) -> Option<Shown> {
             let names = def.instance.iter().map(|_| json!(parts.next().unwrap_or_default()));
             let mut line: Vec<Value> = names.collect();
             line.extend((0..def.fields.len()).map(|index| cell(&row, index)));
-            line
+            written(line)
         };
         whole.rows().take(ROWS_MAX).map(line).collect()
     };
@@ -213,10 +276,15 @@ fn read_processes(
     recordings: &Recordings,
     host: &str,
     moment: &RecordedMoment,
-) -> Result<(Vec<Value>, Value), QueryError> {
+    is_csv: bool,
+) -> Result<Processes, QueryError> {
     let options = Options::default();
     let frame = Frame::new(&moment.history, &moment.meta, &options);
-    let Some(whole) = frame.source(PROCESS) else { return Ok((Vec::new(), Value::Null)) };
+    let traffic = Traffic::of(&frame);
+    let net = NET_COLUMNS.iter().filter(|_| traffic.is_some());
+    let columns = COLUMNS.iter().chain(net).copied().collect();
+    let mut found = Processes { columns, is_csv, ..Processes::default() };
+    let Some(whole) = frame.source(PROCESS) else { return Ok(found) };
     let track = whole.track;
     let seconds = whole.interval_seconds().filter(|seconds| *seconds > 0.0);
     let now_ns = track.current.realtime_ns;
@@ -226,35 +294,28 @@ fn read_processes(
         Some(before_ns) => interval.ended(recordings, host, track, (before_ns, now_ns))?,
         None => HashMap::new(),
     };
-    let traffic = Traffic::of(&frame);
-    let complete = |name: &[u8], mut process: Value| {
+    let mut add = |name: &[u8], mut process: Value| {
         traffic.iter().for_each(|traffic| traffic.add(name, &mut process));
-        process
+        found.add(&process);
     };
-    let mut found = Vec::new();
     for row in whole.rows().take(ROWS_MAX) {
         // If it ended while the processes were read, its end tells all it used.
         let process = ended.remove(row.name()).unwrap_or_else(|| interval.living(&row));
-        found.push(complete(row.name(), process));
+        add(row.name(), process);
     }
-    found.extend(ended.into_iter().map(|(name, process)| complete(&name, process)));
-    let usage = |process: &Value| process["cpu_percent"].as_f64().unwrap_or(-1.0);
-    // Equals by number: the same question has the same answer.
-    let number_of = |process: &Value| process["pid"].as_i64();
-    found.sort_by(|one, other| {
-        usage(other).total_cmp(&usage(one)).then_with(|| number_of(one).cmp(&number_of(other)))
-    });
+    ended.into_iter().for_each(|(name, process)| add(&name, process));
+    found.sort();
     let total = |name: &str| {
         let row = frame.source("process_total")?;
         row.rate(row.track.def.field(name)?).map(|rate| rate / 1e7)
     };
-    let read = json!({
+    found.read = json!({
         "at_ms": ms(now_ns),
         "before_ms": before_ns.map(ms),
         "attributed_percent": number(total("attributed")),
         "busy_percent": number(total("busy")),
     });
-    Ok((found, read))
+    Ok(found)
 }
 
 /// What processes received and sent, by the names that they have in all sources.

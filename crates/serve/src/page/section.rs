@@ -3,7 +3,7 @@
 use http_server::HttpAnswer;
 use promql::QueryError;
 
-use crate::evaluation::LooksForStop;
+use crate::memory::LooksForStop;
 use crate::parameters::Parameters;
 
 /// A section of the page.

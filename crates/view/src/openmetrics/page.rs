@@ -21,6 +21,16 @@ pub struct ScrapePage {
     form: PageForm,
     /// The sources of machines that are in it.
     sources: HashSet<(String, String)>,
+    next: PagePlace,
+}
+
+/// How far a page is written.
+#[derive(Clone, Copy, Default)]
+struct PagePlace {
+    family: usize,
+    member: usize,
+    /// Whether the family has a point.
+    has_point: bool,
 }
 
 /// A machine of a page: its facts and sources.
@@ -129,7 +139,8 @@ impl ScrapePage {
 
     fn empty(form: PageForm) -> Self {
         let (families, hosts) = (Vec::new(), Vec::new());
-        ScrapePage { families, hosts, form, sources: HashSet::new() }
+        let (sources, next) = (HashSet::new(), PagePlace::default());
+        ScrapePage { families, hosts, form, sources, next }
     }
 
     fn add(
@@ -177,11 +188,54 @@ impl ScrapePage {
     /// # Errors
     /// If writing to `out` fails.
     pub fn write(&mut self, frames: &[Frame<'_>], out: &mut dyn Write) -> io::Result<()> {
-        self.write_as(Which::Latest, frames, out)?;
-        match self.form {
-            PageForm::OpenMetrics => out.write_all(b"# EOF\n"),
-            PageForm::PrometheusText => Ok(()),
+        self.next = PagePlace::default();
+        while self.write_next(frames, out)? {}
+        out.write_all(self.form.end().as_bytes())
+    }
+
+    /// Writes the next piece of the same without the end, and says whether there is more: a piece is
+    /// what a source of a machine has of a family.
+    ///
+    /// # Errors
+    /// If writing to `out` fails.
+    pub fn write_next(&mut self, frames: &[Frame<'_>], out: &mut dyn Write) -> io::Result<bool> {
+        Ok(self.write_piece(Which::Latest, frames, out)?.is_some())
+    }
+
+    /// Writes the next piece: whether it had a value, and `None` after the last one.
+    fn write_piece(
+        &mut self,
+        which: Which,
+        frames: &[Frame<'_>],
+        out: &mut dyn Write,
+    ) -> io::Result<Option<bool>> {
+        let Some(family) = self.families.get(self.next.family) else {
+            self.next = PagePlace::default();
+            return Ok(None);
+        };
+        if self.next.family == 0 && self.next.member == 0 {
+            for rows in self.hosts.iter_mut().flat_map(|host| &mut host.rows) {
+                rows.source = None;
+            }
         }
+        let Some(member) = family.members.get(self.next.member) else {
+            self.next = PagePlace { family: self.next.family + 1, ..PagePlace::default() };
+            return Ok(Some(false));
+        };
+        self.next.member += 1;
+        let Some(frame) = frames.get(member.host) else { return Ok(Some(false)) };
+        let track = &frame.tracks[member.source];
+        if track.current.state != State::Ok || which == Which::Tick && !track.fresh {
+            return Ok(Some(false));
+        }
+        let host = &mut self.hosts[member.host];
+        let rows = &mut host.rows[usize::from(member.labels.is_some())];
+        rows.fill(member, &host.label, frame, track);
+        let any = self.next.has_point;
+        let mut writer = FamilyWriter { form: self.form, which, any, out };
+        writer.write(family, member, frame, track, rows)?;
+        self.next.has_point = writer.any;
+        Ok(Some(writer.any))
     }
 
     /// Writes all families; whether there was a value.
@@ -191,24 +245,10 @@ impl ScrapePage {
         frames: &[Frame<'_>],
         out: &mut dyn Write,
     ) -> io::Result<bool> {
-        for rows in self.hosts.iter_mut().flat_map(|host| &mut host.rows) {
-            rows.source = None;
-        }
+        self.next = PagePlace::default();
         let mut any = false;
-        for family in &self.families {
-            let mut writer = FamilyWriter { form: self.form, which, any: false, out: &mut *out };
-            for member in &family.members {
-                let Some(frame) = frames.get(member.host) else { continue };
-                let track = &frame.tracks[member.source];
-                if track.current.state != State::Ok || which == Which::Tick && !track.fresh {
-                    continue;
-                }
-                let host = &mut self.hosts[member.host];
-                let rows = &mut host.rows[usize::from(member.labels.is_some())];
-                rows.fill(member, &host.label, frame, track);
-                writer.write(family, member, frame, track, rows)?;
-            }
-            any |= writer.any;
+        while let Some(has_any) = self.write_piece(which, frames, out)? {
+            any |= has_any;
         }
         Ok(any)
     }
