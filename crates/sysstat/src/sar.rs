@@ -349,13 +349,17 @@ fn time(words: &mut Words<'_>, usual: &str) -> String {
 }
 
 impl Sar {
-    /// Whether there is one table with one line, whose heading is not repeated.
+    /// Whether there is one table with one line, whose heading is not repeated.  Disks, interfaces and
+    /// filesystems that `--dev`, `--iface` and `--fs` leave out count, too.
     fn is_simple(&self, lines: usize) -> bool {
         let [activity] = self.activities[..] else { return false };
+        let chosen = &self.chosen;
         match activity.label {
             None => true,
-            Some("TTY") => lines == 1,
-            Some("CPU") => !self.chosen.cpus.has_each(),
+            Some("CPU" | "TTY") => lines == 1,
+            Some("DEV") => lines == 1 && chosen.disks.is_empty(),
+            Some("IFACE") => lines == 1 && chosen.interfaces.is_empty(),
+            Some("FILESYSTEM") => lines == 1 && chosen.filesystems.is_empty(),
             Some(_) => false,
         }
     }
