@@ -62,6 +62,26 @@ fn blocks_without_a_command_are_an_error() {
 }
 
 #[test]
+fn expressions_of_jobs_without_values_run_once() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    for words in [
+        &["-N0", "-k", "echo 'a{= $_ = 5 =}b{#}'"][..],
+        &["-N0", "-X", "-k", "echo 'a{= $_ = 5 =}b'"],
+        &["-N0", "-k", "--tagstring", "{= $_ = 5 =}-", "echo"],
+        &["--nonall", "-S", ":", "echo 'a{= $_ = 5 =}b'"],
+    ] {
+        same(words, folder.path(), &lines(2));
+    }
+    let results = ["-N0", "-j1", "--results", "kept{= $_ = 1 + 1 =}/", "echo {#}"];
+    same(&results, folder.path(), &lines(2));
+    let kept = fs::read_to_string(folder.path().join("kept2/stdout")).expect("the results");
+    assert_eq!(kept, "2\n", "of the last job");
+}
+
+#[test]
 fn a_header_that_ends_with_cr_names_its_last_column() {
     if !has_parallel() {
         return;

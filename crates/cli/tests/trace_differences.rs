@@ -185,6 +185,11 @@ fn is_race(line: &str) -> bool {
     ["--- SIGCHLD", "rt_sigreturn(", "wait4(-1,"].iter().any(|text| line.contains(text))
 }
 
+/// The number of a task, without its name.
+fn number_of(task: &str) -> &str {
+    task.split('<').next().unwrap_or(task)
+}
+
 /// Names of processes by their order instead of their numbers, and what changes replaced.
 struct Changes {
     rules: Vec<(Regex, &'static str)>,
@@ -226,19 +231,23 @@ impl Changes {
             text = named.into_owned();
         }
         let mut tasks: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let mut broken: HashMap<String, String> = HashMap::new();
+        // By the number alone: an execve changes the name behind it.
+        let mut broken: HashMap<&str, (&str, &str)> = HashMap::new();
         for line in text.lines() {
             let (task, rest) = match line.split_once(' ') {
                 Some((task, rest)) if task.starts_with('P') => (task, rest.trim_start()),
                 _ => ("", line),
             };
             if let Some(begin) = rest.strip_suffix(" <unfinished ...>") {
-                broken.insert(task.to_owned(), begin.to_owned());
+                broken.insert(number_of(task), (task, begin));
                 continue;
             }
-            let whole = match self.broken.captures(rest) {
-                Some(found) => broken.remove(task).unwrap_or_default() + &found[2],
-                None => rest.to_owned(),
+            let (task, whole) = match self.broken.captures(rest) {
+                Some(found) => {
+                    let (task, begin) = broken.remove(number_of(task)).unwrap_or((task, ""));
+                    (task, begin.to_owned() + &found[2])
+                }
+                None => (task, rest.to_owned()),
             };
             if !is_race(&whole) {
                 tasks.entry(task.to_owned()).or_default().push(whole);

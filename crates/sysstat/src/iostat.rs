@@ -311,6 +311,8 @@ impl Iostat {
             if !self.only_group || group.is_none() {
                 named.extend(rows.iter().map(|row| (self.name_of(row), vec![*row])));
             }
+            // With `-x` a group without disks has no line.
+            let group = group.filter(|_| !(self.extended && rows.is_empty()));
             named.extend(group.map(|name| (format!(" {name}"), rows)));
         }
         let is_idle = |rows: &[Row<'_>]| {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use feed::{
     Feed as _, LiveFeed, PlaySettings, Playback, RecordedFile, SadcComment, Step, TimeSelection,
 };
-use jiff::Zoned;
+use jiff::{SignedDuration, Zoned};
 use layout::{Frame, Options};
 use sample::{Meta, Sample, Snapshot, SourceDef, State};
 use source::{Entry, ProcessOptions, SourceContext};
@@ -355,6 +355,14 @@ fn recorded(
     // What the recorder notes of itself is in every recording: by it is seen that samples follow.
     let mut sources = asked.report.sources();
     sources.push(source::OWN_SOURCE);
+    if let Some(days) = asked.days_ago {
+        let day = now.date().saturating_sub(SignedDuration::from_hours(24 * i64::from(days)));
+        let of_day = |time: Option<String>| match time {
+            Some(time) => format!("{day}T{time}"),
+            None => day.to_string(),
+        };
+        (asked.from, asked.thru) = (Some(of_day(asked.from)), Some(of_day(asked.thru)));
+    }
     let selection = TimeSelection::parse(asked.from.as_deref(), asked.thru.as_deref(), &now)?;
     let selection = selection.beginning_with_base();
     let comments = if asked.has_comments { comments(&files, &selection)? } else { Vec::new() };

@@ -45,6 +45,8 @@ pub(crate) struct Asked {
     pub(crate) from: Option<String>,
     /// See `from`.
     pub(crate) thru: Option<String>,
+    /// The day of a recording to which `from` and `thru` belong: so many days before today.
+    pub(crate) days_ago: Option<u16>,
     /// Whether comments within a recording are shown.
     pub(crate) has_comments: bool,
     /// A daily file that is written of this host.
@@ -78,6 +80,7 @@ impl Asked {
             since_boot: false,
             from: None,
             thru: None,
+            days_ago: None,
             has_comments: false,
             saving: None,
             whole_file: None,

@@ -20,7 +20,7 @@ use crate::report::{Asked, Facts, Recording, Report};
 use crate::saving::Saving;
 use crate::sources::TERMINALS;
 use crate::values::{Row, Span};
-use crate::words::{Pace, Word, Words, device_name, unknown};
+use crate::words::{Pace, Word, Words, device_name, is_number, unknown};
 
 pub(crate) const USAGE: &str = "\
 Usage: sar [options] [interval [count]]
@@ -37,6 +37,7 @@ Usage: sar [options] [interval [count]]
   -z  without lines that are all 0   --human  sizes with units   --dec=0|1|2  digits
   -f [FILE]   a recording, or a folder of them; without FILE the service's
   -s [TIME] -e [TIME]   in a recording: from and until: hh:mm, -1h, yesterday 10:15
+  -1, -2 …    in a recording: of yesterday, of the day before; -s and -e are times of that day
   -i SECONDS  in a recording: at most one line in so many seconds
   -C          comments that daily files of sadc have
   -j ID | LABEL | PATH | UUID   names of disks by /dev/disk
@@ -76,6 +77,8 @@ pub(crate) struct Options {
     recording: Option<Recording>,
     pub(crate) from: Option<String>,
     pub(crate) thru: Option<String>,
+    /// `-1`: how many days ago the day is that is shown.
+    days_ago: Option<u16>,
     step: Option<u64>,
     pub(crate) has_comments: bool,
     /// `-o`, and its file or folder.
@@ -182,12 +185,14 @@ impl Options {
                 self.is_pretty = true;
             }
             "o" => {
-                let is_file = |word: &str| {
-                    !word.starts_with('-') && !word.bytes().all(|byte| byte.is_ascii_digit())
-                };
+                let is_file = |word: &str| !word.starts_with('-') && !is_number(word);
                 self.saving = Some(words.value_if(is_file).map(Into::into));
             }
             "D" => self.has_whole_date = true,
+            days if is_number(days) => {
+                let refuse = |_| SysstatError::Usage(format!("-{days}: too many days"));
+                self.days_ago = Some(days.parse().map_err(refuse)?);
+            }
             "help" => return Err(SysstatError::Help(USAGE.to_owned())),
             _ => match REFUSED.iter().find(|(name, _)| *name == option) {
                 Some((name, why)) => {
@@ -272,6 +277,9 @@ impl Options {
         match self.saving.take() {
             None if has_whole_date => usage("-D is of the file that -o writes"),
             Some(_) if self.recording.is_some() => usage("-f and -o: give one of them"),
+            Some(_) if self.days_ago.is_some() => {
+                usage("-o and a number of days: give one of them")
+            }
             Some(_) if !has_interval => usage("-o needs an interval"),
             path => Ok(path.map(|path| Saving { path, has_whole_date })),
         }
@@ -290,10 +298,9 @@ impl Options {
         let has_interval = self.pace.interval.is_some() && self.step.is_none();
         let since_boot = self.pace.is_once;
         let saving = self.saving(has_interval)?;
-        let recording = self.recording.unwrap_or(match has_interval || since_boot {
-            true => Recording::Host,
-            false => Recording::Service,
-        });
+        let is_live = (has_interval || since_boot) && self.days_ago.is_none();
+        let usual = if is_live { Recording::Host } else { Recording::Service };
+        let recording = self.recording.unwrap_or(usual);
         let tables = vec![String::new(); self.activities.len()];
         let sar = Sar {
             is_all: self.is_all,
@@ -315,6 +322,7 @@ impl Options {
         asked.saving = saving;
         asked.recording = recording;
         asked.since_boot = since_boot;
+        asked.days_ago = self.days_ago;
         (asked.from, asked.thru, asked.has_comments) = (self.from, self.thru, self.has_comments);
         Ok(asked)
     }
@@ -341,7 +349,6 @@ fn list(text: &str) -> Vec<String> {
 /// The time after `-s` or `-e`, or the one that is meant without.
 fn time(words: &mut Words<'_>, usual: &str) -> String {
     let now = jiff::Zoned::default();
-    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
     let is_time = |word: &str| {
         word.contains(':') || !is_number(word) && time_words::moment(word, &now).is_ok()
     };
@@ -349,13 +356,17 @@ fn time(words: &mut Words<'_>, usual: &str) -> String {
 }
 
 impl Sar {
-    /// Whether there is one table with one line, whose heading is not repeated.
+    /// Whether there is one table with one line, whose heading is not repeated.  Disks, interfaces and
+    /// filesystems that `--dev`, `--iface` and `--fs` leave out count, too.
     fn is_simple(&self, lines: usize) -> bool {
         let [activity] = self.activities[..] else { return false };
+        let chosen = &self.chosen;
         match activity.label {
             None => true,
-            Some("TTY") => lines == 1,
-            Some("CPU") => !self.chosen.cpus.has_each(),
+            Some("CPU" | "TTY") => lines == 1,
+            Some("DEV") => lines == 1 && chosen.disks.is_empty(),
+            Some("IFACE") => lines == 1 && chosen.interfaces.is_empty(),
+            Some("FILESYSTEM") => lines == 1 && chosen.filesystems.is_empty(),
             Some(_) => false,
         }
     }

@@ -8,7 +8,7 @@ use crate::SysstatError;
 /// What comes next on a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Word {
-    /// An option: one letter, or the name after two dashes.
+    /// An option: one letter, a number, or the name after two dashes.
     Option(String),
     /// Anything else.
     Plain(String),
@@ -55,6 +55,9 @@ impl<'a> Words<'a> {
             };
             self.attached = value;
             return Ok(Some(Word::Option(name.to_owned())));
+        }
+        if is_number(&first[1..]) {
+            return Ok(Some(Word::Option(first[1..].to_owned())));
         }
         first[1..].clone_into(&mut self.cluster);
         self.next()
@@ -140,6 +143,11 @@ pub(crate) fn json(form: &str) -> Result<(), SysstatError> {
     }
 }
 
+/// Whether a word is digits alone.
+pub(crate) fn is_number(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// A number from 1 on.
 pub(crate) fn whole(word: &str) -> Result<u64, SysstatError> {
     let number = word.parse().ok().filter(|number| *number > 0);
@@ -148,6 +156,7 @@ pub(crate) fn whole(word: &str) -> Result<u64, SysstatError> {
 
 /// An option that no tool of this name has.
 pub(crate) fn unknown(option: &str) -> SysstatError {
-    let dashes = if option.chars().count() == 1 { "-" } else { "--" };
+    let is_short = option.chars().count() == 1 || is_number(option);
+    let dashes = if is_short { "-" } else { "--" };
     SysstatError::Usage(format!("unknown option {dashes}{option}"))
 }

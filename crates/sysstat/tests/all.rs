@@ -49,6 +49,11 @@ fn meta() -> Meta {
 /// What a tool prints while the machine goes on by a second at each wait, until the user ends after
 /// `waits` of them.
 fn report(line: &str, waits: u64) -> Result<String, SysstatError> {
+    report_at(jiff::Timestamp::UNIX_EPOCH, line, waits)
+}
+
+/// The same at that time.
+fn report_at(now: jiff::Timestamp, line: &str, waits: u64) -> Result<String, SysstatError> {
     let folder = tempfile::tempdir().unwrap();
     write_machine(folder.path(), 1);
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
@@ -56,7 +61,7 @@ fn report(line: &str, waits: u64) -> Result<String, SysstatError> {
     let mut session = ReportSession {
         root: folder.path(),
         meta: meta(),
-        now: jiff::Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC),
+        now: now.to_zoned(TimeZone::UTC),
         iso_dates: false,
         screen_lines: None,
         users: None,
@@ -90,6 +95,31 @@ fn intervals_and_their_average() {
     let heading = "CPU %user %nice %system %iowait %steal %idle";
     let average = format!("Average: {row}");
     assert_eq!(lines(&text), [heading, row, row, row, &average], "{text}");
+}
+
+#[test]
+fn a_number_of_days_shows_that_day_of_a_recording() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/sysstat/sa20261127");
+    let now = "2026-11-29T05:00:00Z".parse().unwrap();
+    let sar = |options: &str| report_at(now, &format!("sar {options} -f {file}"), 0);
+    let whole = sar("-u").unwrap();
+    assert!(whole.lines().count() > 5, "{whole}");
+    assert_eq!(sar("-2").unwrap(), whole);
+    let part = sar("-2 -s 22:06:24").unwrap();
+    assert!((3..whole.lines().count()).contains(&part.lines().count()), "{part}");
+    for other in ["-1", "-0", "-65535", "-2 -s 23:59:59"] {
+        let report = sar(other);
+        assert!(
+            report.as_ref().is_err_and(|error| error.to_string().contains("readings")),
+            "{report:?}"
+        );
+    }
+    for (refused, why) in [("-65536", "too many days"), ("-2 -s -1h", "-1h")] {
+        let error = sar(refused).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    let error = report("vmstat -12", 0).unwrap_err().to_string();
+    assert!(error.contains("unknown option -12"), "{error}");
 }
 
 #[test]
@@ -223,6 +253,7 @@ fn options_are_taken_or_refused_by_name() {
         ("sar --nix", "unknown option --nix"),
         ("sar -P 3-1 1", "not a list of CPUs"),
         ("sar 1 2 3", "failed to parse argument: '3'"),
+        ("sar -o x -1 1", "-o and a number of days: give one of them"),
         ("sar --dec=7 1", "--dec takes 0, 1 or 2"),
         ("sar", "no service"),
         ("iostat -o XML", "-o takes JSON, not XML"),

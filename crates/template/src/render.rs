@@ -270,6 +270,10 @@ impl<'a> Job<'a> {
                 Some(value) => self.one(&replacement.what, value, sink),
                 None => Ok(()),
             },
+            // Without values (`-N0`, `--nonall`) an expression runs once.
+            Position::All if self.count == 0 && matches!(replacement.what, What::Expression(_)) => {
+                self.one(&replacement.what, b"", sink)
+            }
             Position::All => {
                 let records = self.context.records;
                 let values = records.iter().flat_map(|record| &record.values);

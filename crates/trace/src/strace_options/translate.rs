@@ -94,7 +94,10 @@ fn long(
 }
 
 /// Long names of what `-e` also sets: of both forms the last one counts, so they become one.
-const ORDERED: [&str; 6] = ["trace", "signal", "status", "raw", "abbrev", "verbose"];
+const ORDERED: [&str; 11] = [
+    "trace", "signal", "signals", "status", "raw", "abbrev", "verbose", "read", "write", "inject",
+    "fault",
+];
 
 /// `-z` and `-Z`, which are statuses of `-e`.
 fn status(is_successful: bool) -> OsString {
@@ -205,6 +208,10 @@ mod tests {
         check(
             "--const-print-style=abbrev --status=none -z ls",
             "trace --strace --const-print-style=abbrev -estatus=none -estatus=successful ls",
+        );
+        check(
+            "--inject=close:error=5 -e fault=close --write 1 ls",
+            "trace --strace -einject=close:error=5 -efault=close -ewrite=1 ls",
         );
         check("--follow --output=x ls", "trace --strace --follow-forks --output=x ls");
         check("--summary-only ls", "trace --strace --summary-only ls");
