@@ -5,7 +5,7 @@
 //! server, which counts them afterwards.  The cost is the CPU time of the whole process from before the
 //! first record until nothing more is written.  All but datagrams must arrive once.
 
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -126,14 +126,11 @@ impl Offer {
 
     /// Whether the input is open.
     fn is_open(&self) -> bool {
-        let is_used = |error: &std::io::Error| error.kind() == std::io::ErrorKind::AddrInUse;
         match self {
             Offer::Stream(address, _) | Offer::Requests(address, _) => {
-                TcpListener::bind(address).is_err_and(|error| is_used(&error))
+                is_bound("tcp", "0A", *address)
             }
-            Offer::Datagrams(address, _) => {
-                UdpSocket::bind(address).is_err_and(|error| is_used(&error))
-            }
+            Offer::Datagrams(address, _) => is_bound("udp", "07", *address),
             Offer::There(_) => true,
         }
     }
@@ -153,6 +150,21 @@ impl Offer {
             Offer::There(_) => Ok(()),
         }
     }
+}
+
+/// Whether a socket of this machine has an address (of IPv4), by the kernel's table.  To bind it oneself would
+/// keep a program from it that is about to open it.
+fn is_bound(table: &str, state: &str, address: SocketAddr) -> bool {
+    let SocketAddr::V4(address) = address else { return false };
+    let ip = u32::from_ne_bytes(address.ip().octets());
+    let local = format!("{ip:08X}:{:04X}", address.port());
+    let sockets = std::fs::read_to_string(format!("/proc/net/{table}")).unwrap_or_default();
+    // Number, local address, remote address, state.
+    let is_it = |line: &str| {
+        let mut fields = line.split_ascii_whitespace().skip(1);
+        fields.next() == Some(&local) && fields.nth(1) == Some(state)
+    };
+    sockets.lines().any(is_it)
 }
 
 /// Who takes the records, and where they are kept.
@@ -382,4 +394,23 @@ fn cpu(id: u32) -> Result<Duration> {
         sum += ids.filter_map(process::cpu).sum::<Duration>();
     }
     Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn what_is_bound_is_in_the_table_and_only_that() {
+        let stream = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = stream.local_addr().unwrap();
+        assert!(is_bound("tcp", "0A", address));
+        let mut other = address;
+        other.set_ip(std::net::Ipv4Addr::new(127, 0, 0, 2).into());
+        assert!(!is_bound("tcp", "0A", other));
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert!(is_bound("udp", "07", socket.local_addr().unwrap()));
+    }
 }
