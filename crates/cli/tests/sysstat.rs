@@ -115,6 +115,8 @@ const CASES: &[&str] = &[
     "sar -P 0 0",
     "sar -P 0 1 1",
     "sar -P 0,1 1 1",
+    "sar -P 0,99 1 1",
+    "sar -P 99 1 1",
     "sar -r 0",
     "sar -r ALL 0",
     "sar -S 0",

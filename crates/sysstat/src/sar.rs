@@ -363,7 +363,8 @@ impl Sar {
         let chosen = &self.chosen;
         match activity.label {
             None => true,
-            Some("CPU" | "TTY") => lines == 1,
+            Some("CPU") => chosen.cpus.is_one(),
+            Some("TTY") => lines == 1,
             Some("DEV") => lines == 1 && chosen.disks.is_empty(),
             Some("IFACE") => lines == 1 && chosen.interfaces.is_empty(),
             Some("FILESYSTEM") => lines == 1 && chosen.filesystems.is_empty(),
