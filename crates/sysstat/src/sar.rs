@@ -165,12 +165,10 @@ impl Options {
             "C" => self.has_comments = true,
             "human" => self.style.is_human = true,
             "dec" => self.style.decimals = decimals(&words.value("--dec")?)?,
-            "dev" => self.chosen.disks = list(&words.value("--dev")?),
-            "fs" => self.chosen.filesystems = list(&words.value("--fs")?),
-            "iface" => self.chosen.interfaces = list(&words.value("--iface")?),
-            "int" => {
-                self.chosen.interrupts = list(&words.value("--int")?);
-            }
+            "dev" => self.chosen.disks.extend(list(&words.value("--dev")?)),
+            "fs" => self.chosen.filesystems.extend(list(&words.value("--fs")?)),
+            "iface" => self.chosen.interfaces.extend(list(&words.value("--iface")?)),
+            "int" => self.chosen.interrupts.extend(list(&words.value("--int")?)),
             "f" => {
                 let file = words.value_if(|word| !word.starts_with('-'));
                 self.recording =
