@@ -120,6 +120,28 @@ impl Cpus {
         *self != Cpus::Sum
     }
 
+    /// Whether a single line is asked for, be that CPU there or not.
+    pub(crate) fn is_one(&self) -> bool {
+        match self {
+            Cpus::Sum => true,
+            Cpus::All => false,
+            Cpus::Some(ranges, has_sum) => match ranges.split_first() {
+                Some((one, others)) => {
+                    !has_sum && one.0 == one.1 && others.iter().all(|other| other == one)
+                }
+                None => *has_sum,
+            },
+        }
+    }
+
+    /// The highest number that is asked for by itself or as the end of a range.
+    pub(crate) fn highest(&self) -> Option<usize> {
+        let Cpus::Some(ranges, _) = self else { return None };
+        let ends =
+            ranges.iter().map(|(first, last)| if *last == usize::MAX { first } else { last });
+        ends.max().copied()
+    }
+
     /// Whether a CPU is shown, by its name in the kernel's files.
     pub(crate) fn shows(&self, name: &str) -> bool {
         match self {

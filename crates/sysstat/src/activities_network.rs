@@ -47,8 +47,8 @@ pub(crate) static NETWORK: &[Activity] = &[
         columns: &[
             column!("rxpck/s", 10, Plain, |rows| one(rows, "rx_packets")),
             column!("txpck/s", 10, Plain, |rows| one(rows, "tx_packets")),
-            column!("rxkB/s", 10, Kibibytes, |rows| kib_rate(rows, "rx_bytes")),
-            column!("txkB/s", 10, Kibibytes, |rows| kib_rate(rows, "tx_bytes")),
+            column!("rxkB/s", 10, KibibytesOfBytes, |rows| kib_rate(rows, "rx_bytes")),
+            column!("txkB/s", 10, KibibytesOfBytes, |rows| kib_rate(rows, "tx_bytes")),
             column!("rxcmp/s", 10, Plain, |rows| one(rows, "rx_compressed")),
             column!("txcmp/s", 10, Plain, |rows| one(rows, "tx_compressed")),
             column!("rxmcst/s", 10, Plain, |rows| one(rows, "rx_multicast")),

@@ -393,6 +393,16 @@ fn by_cpu<'a>(span: &Span<'a>) -> Vec<(String, Vec<Row<'a>>)> {
     cpus
 }
 
+impl Mpstat {
+    /// The highest CPU that is asked for, if the machine has none of that number or above.
+    fn missing_cpu(&self, facts: &Facts<'_>, span: &Span<'_>) -> Option<usize> {
+        let wanted = self.chosen.cpus.highest().filter(|wanted| *wanted >= facts.meta.cpus())?;
+        let numbers = span.rows("cpu_core").into_iter();
+        let numbers = numbers.filter_map(|row| cpu_number(&row.name()).parse::<usize>().ok());
+        (numbers.max()? < wanted).then_some(wanted)
+    }
+}
+
 impl Report for Mpstat {
     fn sources(&self) -> Vec<&'static str> {
         let mut sources = vec!["cpu"];
@@ -434,6 +444,9 @@ impl Report for Mpstat {
         if self.topology.is_some() && facts.root.is_none() {
             let text = "recordings do not say where CPUs are: -n, -N and -T show this host";
             return Err(SysstatError::NotThere(text.to_owned()));
+        }
+        if let Some(number) = self.missing_cpu(facts, span) {
+            return Err(SysstatError::NotThere(format!("there is no CPU {number} (-P)")));
         }
         if let Some(count) = self.json {
             let members = self.members(span, &facts.clock.time(span.ended_ns));

@@ -165,12 +165,10 @@ impl Options {
             "C" => self.has_comments = true,
             "human" => self.style.is_human = true,
             "dec" => self.style.decimals = decimals(&words.value("--dec")?)?,
-            "dev" => self.chosen.disks = list(&words.value("--dev")?),
-            "fs" => self.chosen.filesystems = list(&words.value("--fs")?),
-            "iface" => self.chosen.interfaces = list(&words.value("--iface")?),
-            "int" => {
-                self.chosen.interrupts = list(&words.value("--int")?);
-            }
+            "dev" => self.chosen.disks.extend(list(&words.value("--dev")?)),
+            "fs" => self.chosen.filesystems.extend(list(&words.value("--fs")?)),
+            "iface" => self.chosen.interfaces.extend(list(&words.value("--iface")?)),
+            "int" => self.chosen.interrupts.extend(list(&words.value("--int")?)),
             "f" => {
                 let file = words.value_if(|word| !word.starts_with('-'));
                 self.recording =
@@ -363,7 +361,8 @@ impl Sar {
         let chosen = &self.chosen;
         match activity.label {
             None => true,
-            Some("CPU" | "TTY") => lines == 1,
+            Some("CPU") => chosen.cpus.is_one(),
+            Some("TTY") => lines == 1,
             Some("DEV") => lines == 1 && chosen.disks.is_empty(),
             Some("IFACE") => lines == 1 && chosen.interfaces.is_empty(),
             Some("FILESYSTEM") => lines == 1 && chosen.filesystems.is_empty(),

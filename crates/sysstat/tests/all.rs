@@ -265,6 +265,8 @@ fn options_are_taken_or_refused_by_name() {
         ("pidstat -e true", "-e needs an interval"),
         ("pidstat 1 -e true", "nothing is started"),
         ("pidstat -e", "option -e needs a value"),
+        ("mpstat -P 0,2", "there is no CPU 2 (-P)"),
+        ("mpstat -P 1-7 1", "there is no CPU 7 (-P)"),
         ("mpstat -I NIX", "-I takes SUM, CPU, SCPU or ALL"),
         ("mpstat -N x", "not a list of nodes: x"),
         ("vmstat 0", "delay must be positive integer"),
