@@ -76,8 +76,7 @@ pub(crate) fn incumbent(arguments: &[OsString]) -> Option<&'static Incumbent> {
 
 /// Whether this program was called under the name of an incumbent.
 pub(crate) fn is_called(name: &str) -> bool {
-    let called: Vec<OsString> = std::env::args_os().take(1).collect();
-    incumbent(&called).is_some_and(|incumbent| incumbent.name == name)
+    incumbent(&crate::words::given()).is_some_and(|incumbent| incumbent.name == name)
 }
 
 /// The command line to run: the given one, or its translation when called under an incumbent's

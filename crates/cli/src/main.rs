@@ -37,6 +37,7 @@ mod stack;
 mod start;
 mod stderr;
 mod usage;
+mod words;
 mod zone;
 
 /// Tests check that a sample allocates nothing.
@@ -105,7 +106,7 @@ fn main() -> ExitCode {
 /// Runs what the command line asks for.
 fn run() -> ExitCode {
     size_limit::report_as_error();
-    let given: Vec<OsString> = std::env::args_os().collect();
+    let given = words::given();
     let incumbent = compat::incumbent(&given);
     let abbreviates = incumbent.is_some();
     let words = compat::command_line(given);

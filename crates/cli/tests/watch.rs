@@ -12,6 +12,7 @@ use testkit::{ClosedPort, Prometheus, Running, SmallDisk, http, wait_for, wait_u
 
 use crate::whit;
 
+mod forked;
 mod under_fire;
 
 /// A folder for data, a configuration in it, and what the service says.

@@ -1,19 +1,20 @@
 //! A part: its process, what it says, and when it is started again.
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, RawFd};
-use std::os::unix::fs::MetadataExt as _;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::io::{self, PipeReader, Read as _, Seek as _, Write as _};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use sample::Moment;
 use service_account::{AccountFault, PartAccount, PartPhase, ServiceRun, WritingNews};
 
 use crate::parts::PartPlan;
+use crate::process::{Forked, PartProcess, ProcessStart, identity};
 
 /// The first pause after a failure, and the longest.
 const PAUSE_NS_MIN: u64 = 1_000_000_000;
@@ -30,7 +31,8 @@ const LINE_BYTES_MAX: usize = 4096;
 pub(crate) enum PartState {
     /// It does not run, and starts as soon as nothing is in the way; the reason is for people.
     Waits(String),
-    Runs(Child, ChildStderr),
+    /// Its process, and what that says.
+    Runs(PartProcess, PipeReader),
     /// It has failed and starts again at this time of the monotonic clock.
     Pauses(u64),
 }
@@ -54,6 +56,9 @@ pub(crate) struct Part {
     folders: Vec<Option<(u64, u64)>>,
     /// Since when, and why, its process cannot write what it should.
     unwritten: Option<(Moment, String)>,
+    /// Whether its next process executes the program: one was killed for a system call that is not allowed,
+    /// which may have been one that only a fork needs.
+    executes: bool,
     /// The latest line that it said.
     latest: String,
     /// The begin of a line that is not complete.
@@ -80,6 +85,7 @@ impl Part {
             runs: VecDeque::new(),
             folders: Vec::new(),
             unwritten: None,
+            executes: false,
             latest: String::new(),
             partial: Vec::new(),
         }
@@ -95,53 +101,48 @@ impl Part {
         self.since = now;
     }
 
-    /// Starts its process, with the sockets that are open for it.
-    pub(crate) fn start(&mut self, program: &Path, sockets: &[RawFd], now: Moment) {
+    /// Starts its process, with the sockets that are open for it.  In that process, gives the words that
+    /// it has to run.
+    pub(crate) fn start(
+        &mut self,
+        program: &Path,
+        sockets: &[RawFd],
+        now: Moment,
+    ) -> Option<Vec<OsString>> {
         match self.launch(program, sockets) {
-            Ok((child, said)) => self.become_state(PartState::Runs(child, said), now),
+            Ok(Forked::Part(words)) => return Some(words),
+            Ok(Forked::Service(process, said)) => {
+                self.become_state(PartState::Runs(process, said), now);
+            }
             Err(error) => self.fail(format!("cannot start it: {error}"), now),
         }
+        None
     }
 
-    fn launch(&mut self, program: &Path, sockets: &[RawFd]) -> io::Result<(Child, ChildStderr)> {
+    fn launch(&mut self, program: &Path, sockets: &[RawFd]) -> io::Result<Forked> {
         for folder in &self.plan.folders {
             fs::create_dir_all(folder).map_err(|error| {
                 io::Error::new(error.kind(), format!("cannot make {}: {error}", folder.display()))
             })?;
         }
         self.folders = self.plan.folders.iter().map(|folder| identity(folder)).collect();
-        let mut command = Command::new(program);
-        command.arg0("whit").args(&self.plan.words).process_group(0);
-        command.stdin(input(&self.plan.input)?).stdout(Stdio::null()).stderr(Stdio::piped());
-        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID"] {
-            command.env_remove(name);
-        }
-        let sockets = if self.plan.name == "page" { sockets.to_vec() } else { Vec::new() };
-        let service = std::process::id();
-        let given_up = crate::signals::given_up_by(&self.plan.name);
-        let prepare = move || {
-            crate::signals::prepare_part(service, given_up)?;
-            for socket in &sockets {
-                // SAFETY: the service keeps the socket open while it starts parts.
-                let socket = unsafe { BorrowedFd::borrow_raw(*socket) };
-                rustix::io::fcntl_setfd(socket, rustix::io::FdFlags::empty())?;
-            }
-            Ok(())
-        };
-        // SAFETY: it only makes system calls, and neither allocates nor takes locks.
-        unsafe { command.pre_exec(prepare) };
-        let mut child = command.spawn()?;
-        let said =
-            child.stderr.take().ok_or_else(|| io::Error::other("it has no standard error"))?;
-        rustix::io::ioctl_fionbio(&said, true)?;
+        let forked = crate::process::fork(ProcessStart {
+            program,
+            words: &self.plan.words,
+            input: input(&self.plan.input)?,
+            sockets: if self.plan.name == "page" { sockets } else { &[] },
+            given_up: crate::signals::given_up_by(&self.plan.name),
+            executes: self.executes,
+        })?;
+        let Forked::Service(process, _) = &forked else { return Ok(forked) };
         if self.runs.len() == RUNS {
             self.runs.pop_front();
         }
-        self.runs.extend(run_of(child.id()));
+        self.runs.extend(run_of(process.id()));
         self.unwritten = None;
         self.latest.clear();
         self.partial.clear();
-        Ok((child, said))
+        Ok(forked)
     }
 
     /// Notes a failure: the part starts again after a pause.
@@ -186,8 +187,8 @@ impl Part {
     /// Looks whether its process has ended by itself; says so.
     pub(crate) fn look(&mut self, say: &dyn Fn(&str), now: Moment) {
         self.listen(say, now);
-        let PartState::Runs(child, _) = &mut self.state else { return };
-        let Ok(Some(status)) = child.try_wait() else {
+        let PartState::Runs(process, _) = &self.state else { return };
+        let Ok(Some(status)) = process.try_wait() else {
             // It is well again when it has run as long as it paused.
             let run_ns = now.monotonic_ns.saturating_sub(self.since.monotonic_ns);
             if run_ns >= pause_ns(self.in_row) {
@@ -195,6 +196,7 @@ impl Part {
             }
             return;
         };
+        self.executes |= status.signal() == Some(libc::SIGSYS);
         // What it said last, before it ended.
         self.listen(say, now);
         if now.monotonic_ns.saturating_sub(self.since.monotonic_ns) >= WELL_NS {
@@ -221,11 +223,8 @@ impl Part {
 
     /// Asks its process to end.
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
-        if let PartState::Runs(child, _) = &self.state
-            && let Some(pid) = rustix::process::Pid::from_raw(child.id().cast_signed())
-        {
-            // It may have ended by itself.
-            let _ = rustix::process::kill_process(pid, signal);
+        if let PartState::Runs(process, _) = &self.state {
+            process.signal(signal);
         }
     }
 
@@ -241,7 +240,7 @@ impl Part {
     pub(crate) fn account(&self) -> PartAccount {
         let (phase, pid, why) = match &self.state {
             PartState::Waits(why) => (PartPhase::Waits, None, Some(why.clone())),
-            PartState::Runs(child, _) => (PartPhase::Runs, Some(child.id()), None),
+            PartState::Runs(process, _) => (PartPhase::Runs, Some(process.id()), None),
             PartState::Pauses(_) => (PartPhase::Pauses, None, None),
         };
         let next_s = match self.state {
@@ -274,19 +273,14 @@ fn fault((at, text): &(Moment, String)) -> AccountFault {
 }
 
 /// A standard input with a text, as a file in memory.
-fn input(text: &str) -> io::Result<Stdio> {
+fn input(text: &str) -> io::Result<OwnedFd> {
     if text.is_empty() {
-        return Ok(Stdio::null());
+        return Ok(File::open("/dev/null")?.into());
     }
     let mut file = File::from(memfd_create("input", MemfdFlags::CLOEXEC)?);
     file.write_all(text.as_bytes())?;
     file.rewind()?;
     Ok(file.into())
-}
-
-/// The device and number of a folder that is there.
-fn identity(folder: &Path) -> Option<(u64, u64)> {
-    folder.metadata().ok().map(|data| (data.dev(), data.ino()))
 }
 
 /// A process of ours, and when it started in ticks since boot.

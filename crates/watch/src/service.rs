@@ -91,8 +91,17 @@ pub struct Service<'a> {
     pid_file: Option<PidFile>,
 }
 
+/// Why [`Service::run`] has returned.
+#[derive(Debug)]
+pub enum ServiceEnd {
+    /// INT or TERM asked for it.
+    Asked,
+    /// This process is no longer the service but one of its parts, and has to run these words.
+    Part(Vec<OsString>),
+}
+
 impl<'a> Service<'a> {
-    /// Makes the folders, opens the sockets, and starts the parts.
+    /// Makes the folders and opens the sockets.
     ///
     /// # Errors
     /// If a folder or the page's address cannot be had.
@@ -132,34 +141,37 @@ impl<'a> Service<'a> {
         };
         let plans = service.plans();
         service.parts = plans.into_iter().map(|plan| Part::new(plan, started)).collect();
-        service.work();
-        service.manager.tell("READY=1");
         Ok(service)
     }
 
-    /// Runs until INT or TERM; `reload` reads the configuration again after HUP.
+    /// Starts the parts and runs until INT or TERM; `reload` reads the configuration again after HUP.
+    ///
+    /// The processes of the parts return from here, too ([`ServiceEnd::Part`]).
     ///
     /// # Errors
     /// If the system refuses to wait.
     pub fn run(
-        &mut self,
+        mut self,
         reload: &dyn Fn() -> Result<Configuration, ConfigurationError>,
-    ) -> Result<(), ServiceError> {
+    ) -> Result<ServiceEnd, ServiceError> {
+        let mut news = "READY=1";
         loop {
+            if let Some(words) = self.work() {
+                // Its end would remove the pid file of the service, and the like.
+                std::mem::forget(self);
+                return Ok(ServiceEnd::Part(words));
+            }
+            self.manager.tell(news);
+            news = "WATCHDOG=1";
             self.wait()?;
             let asked = self.signals.take();
-            if asked.end {
-                break;
-            }
-            if asked.reload && self.configuration.path().is_none() {
-                // The terminal is gone.
+            // Without a file to read again, HUP says that the terminal is gone.
+            if asked.end || asked.reload && self.configuration.path().is_none() {
                 break;
             }
             if asked.reload {
                 self.reload(reload());
             }
-            self.work();
-            self.manager.tell("WATCHDOG=1");
         }
         self.manager.tell("STOPPING=1");
         let all = (0..self.parts.len()).collect::<Vec<_>>();
@@ -168,7 +180,7 @@ impl<'a> Service<'a> {
         let account = self.places.runtime.join(ACCOUNT_FILE);
         let _ = fs::remove_file(account.with_extension("new"));
         let _ = fs::remove_file(account);
-        Ok(())
+        Ok(ServiceEnd::Asked)
     }
 
     /// The parts of the configuration, the page with its sockets and the file of the account.
@@ -229,8 +241,9 @@ impl<'a> Service<'a> {
         wait_ns
     }
 
-    /// Looks at all parts and starts those that are due.
-    fn work(&mut self) {
+    /// Looks at all parts and starts those that are due.  In the process of one that was started, gives
+    /// the words that it has to run.
+    fn work(&mut self) -> Option<Vec<OsString>> {
         let now = self.clock.now();
         self.look_at_room(now);
         self.looked_ns = Some(now.monotonic_ns);
@@ -255,7 +268,12 @@ impl<'a> Service<'a> {
                 continue;
             }
             match obstacle(&part.plan, self.full_since, &self.configuration) {
-                None => part.start(&self.places.program, &sockets, now),
+                None => {
+                    let words = part.start(&self.places.program, &sockets, now);
+                    if words.is_some() {
+                        return words;
+                    }
+                }
                 Some(why) => {
                     if !matches!(&part.state, PartState::Waits(known) if *known == why) {
                         (self.say)(&format!("{}: waits: {why}", part.plan.name));
@@ -265,6 +283,7 @@ impl<'a> Service<'a> {
             }
         }
         self.keep_account();
+        None
     }
 
     /// Ends the parts that write when the disk is nearly full, and lets them start when it is not.
@@ -310,8 +329,8 @@ impl<'a> Service<'a> {
             for index in indices {
                 let part = &mut self.parts[*index];
                 part.listen(self.say, now);
-                let PartState::Runs(child, _) = &mut part.state else { continue };
-                match child.try_wait() {
+                let PartState::Runs(process, _) = &part.state else { continue };
+                match process.try_wait() {
                     Ok(None) if now.monotonic_ns >= until_ns => {
                         (self.say)(&format!("{}: it does not end and is killed", part.plan.name));
                         part.signal(Signal::KILL);

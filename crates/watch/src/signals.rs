@@ -3,6 +3,8 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _, OwnedFd};
 
+use rustix::thread::{CapabilitiesSecureBits, CapabilitySet};
+
 /// The signals: INT and TERM end the service, HUP has it read its file again, CHLD is of a part.
 #[derive(Debug)]
 pub(crate) struct ServiceSignals(OwnedFd);
@@ -60,38 +62,62 @@ impl AsFd for ServiceSignals {
     }
 }
 
-/// Capabilities as the kernel numbers them: ports below 1024, attaching BPF programs to the network,
-/// reading every process, and loading BPF programs.
-const CAP_NET_BIND_SERVICE: libc::c_ulong = 10;
-const CAP_NET_ADMIN: libc::c_ulong = 12;
-const CAP_SYS_PTRACE: libc::c_ulong = 19;
-const CAP_PERFMON: libc::c_ulong = 38;
-const CAP_BPF: libc::c_ulong = 39;
+/// To load BPF programs, and to attach them to the network.
+const LOADING: CapabilitySet =
+    CapabilitySet::BPF.union(CapabilitySet::PERFMON).union(CapabilitySet::NET_ADMIN);
 
 /// The capabilities of the service that a part does not need.  All parts may be given files, of secrets
 /// or of configurations, that only root may read: they keep the right to read (`CAP_DAC_READ_SEARCH`).
-pub(crate) fn given_up_by(part: &str) -> &'static [libc::c_ulong] {
+pub(crate) fn given_up_by(part: &str) -> CapabilitySet {
+    let (ports, processes) = (CapabilitySet::NET_BIND_SERVICE, CapabilitySet::SYS_PTRACE);
     match part {
-        "record" => &[CAP_NET_BIND_SERVICE],
+        "record" => ports,
         // The service opens its socket.  It shows what the recorder has written, which is told only to who may trace it.
-        "page" => &[CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_PERFMON, CAP_BPF],
-        "log.central" | "rrdcached" => &[CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_PERFMON, CAP_BPF],
-        _ => &[CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_PERFMON, CAP_BPF],
+        "page" => ports | LOADING,
+        "log.central" | "rrdcached" => processes | LOADING,
+        _ => ports | processes | LOADING,
     }
 }
 
-/// Prepares a process that was just forked: no blocked signals, no capabilities that it does not need,
-/// and an end when the service ends.
+/// Takes capabilities from those that execve(2) hands on; gives those that were among them.
+fn hand_on_no_more(capabilities: CapabilitySet) -> io::Result<CapabilitySet> {
+    let mut taken = CapabilitySet::empty();
+    for capability in capabilities.iter() {
+        // A kernel that does not know the capability gave none.
+        if rustix::thread::capability_is_in_ambient_set(capability).unwrap_or(false) {
+            rustix::thread::configure_capability_in_ambient_set(capability, false)?;
+            taken |= capability;
+        }
+    }
+    Ok(taken)
+}
+
+/// Gives capabilities that are handed on no more up at once, as execve(2) does.
+///
+/// # Errors
+/// If the system refuses it; a filter of system calls may also kill the process.
+pub(crate) fn give_up(capabilities: CapabilitySet) -> io::Result<()> {
+    // Root has all of them again after execve(2), if nothing else was asked for.
+    let bits = rustix::thread::capabilities_secure_bits()?;
+    let has_all =
+        rustix::process::geteuid().is_root() && !bits.contains(CapabilitiesSecureBits::NO_ROOT);
+    if capabilities.is_empty() || has_all {
+        return Ok(());
+    }
+    let mut sets = rustix::thread::capabilities(None)?;
+    sets.effective.remove(capabilities);
+    sets.permitted.remove(capabilities);
+    Ok(rustix::thread::set_capabilities(None, sets)?)
+}
+
+/// Prepares a process that was just forked: no blocked signals, no capabilities handed on that it does not
+/// need, and an end when the service ends.  Gives the capabilities that it has to give up if it executes
+/// nothing.
 ///
 /// # Errors
 /// If the system refuses it, or the service has ended already.
-pub(crate) fn prepare_part(service: u32, given_up: &[libc::c_ulong]) -> io::Result<()> {
-    for capability in given_up {
-        // SAFETY: a system call with plain numbers.  A kernel that does not know the capability gave none.
-        unsafe {
-            libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_LOWER, *capability, 0, 0);
-        }
-    }
+pub(crate) fn prepare_part(service: u32, given_up: CapabilitySet) -> io::Result<CapabilitySet> {
+    let taken = hand_on_no_more(given_up)?;
     spawn::unblock();
     // SAFETY: system calls with plain numbers, all of them allowed between fork and exec.
     unsafe {
@@ -102,5 +128,5 @@ pub(crate) fn prepare_part(service: u32, given_up: &[libc::c_ulong]) -> io::Resu
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
     }
-    Ok(())
+    Ok(taken)
 }

@@ -62,7 +62,10 @@ pub fn unit_drop_in(configuration: &Configuration) -> String {
         }
     }
     if !needs.loads_programs {
-        text += "SystemCallFilter=~bpf perf_event_open\n";
+        // Parts give up, by capset(2), what others need; all of them keep the right to read.
+        let gives_up = needs.capabilities.iter().any(|name| *name != "CAP_DAC_READ_SEARCH");
+        let more = if gives_up { "" } else { " capset" };
+        let _ = writeln!(text, "SystemCallFilter=~bpf perf_event_open{more}");
     }
     for folder in &needs.folders {
         let _ = writeln!(text, "ReadWritePaths=-{}", quoted(folder));

@@ -25,7 +25,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
             folder.display()
         );
     };
-    let words = std::env::args_os().skip(2);
+    let words = crate::words::given().into_iter().skip(2);
     let error = Command::new(&program).arg("--whit").arg(&whit).args(words).exec();
     Err(error).with_context(|| format!("cannot run {}", program.display()))
 }

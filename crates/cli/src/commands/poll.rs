@@ -107,7 +107,7 @@ fn loaded(path: &Path) -> anyhow::Result<Config> {
 fn command_line(name: &str) -> String {
     let mut line = name.to_owned();
     let skipped = name.split(' ').count();
-    let words = crate::compat::command_line(std::env::args_os().collect());
+    let words = crate::compat::command_line(crate::words::given());
     for word in words.iter().skip(skipped) {
         let word = word.to_string_lossy();
         let is_plain =

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use procfs::SystemClock;
 use watch::{
-    Configuration, ConfigurationError, DataKind, Service, ServiceManager, ServicePlaces,
-    ServiceStatus,
+    Configuration, ConfigurationError, DataKind, Service, ServiceEnd, ServiceManager,
+    ServicePlaces, ServiceStatus,
 };
 
 use crate::stderr;
@@ -74,7 +74,7 @@ impl FileArguments {
     }
 }
 
-/// Runs `whit watch`: until INT or TERM.
+/// Runs `whit watch`: until INT or TERM; in the process of a part that part.
 pub(crate) fn run(arguments: &WatchArguments) -> anyhow::Result<ExitCode> {
     let places = arguments.file.places()?;
     if arguments.status {
@@ -100,10 +100,19 @@ pub(crate) fn run(arguments: &WatchArguments) -> anyhow::Result<ExitCode> {
     let folder = configuration.folder().display();
     say(&format!("data in {folder}; whit watch --status shows the parts"));
     let parts = (places.clone(), manager, given);
-    let mut service = Service::start(configuration, parts, &mut clock, &say)?;
+    let service = Service::start(configuration, parts, &mut clock, &say)?;
     heap::return_unused();
-    service.run(&|| arguments.file.read(&places))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(match service.run(&|| arguments.file.read(&places))? {
+        ServiceEnd::Asked => ExitCode::SUCCESS,
+        ServiceEnd::Part(words) => {
+            for name in watch::SERVICE_VARIABLES {
+                // SAFETY: a process that was forked has no other thread that could read the environment.
+                unsafe { std::env::remove_var(name) };
+            }
+            crate::words::become_part(words);
+            crate::run()
+        }
+    })
 }
 
 /// Runs `whit config`.

@@ -24,8 +24,11 @@ pub(crate) struct PlotFileSets {
 impl PlotFileSets {
     /// Files at `path`, as `-f` names it.
     pub(crate) fn new(path: &Path) -> Self {
-        let words: Vec<String> = std::env::args().skip(1).collect();
-        PlotFileSets { path: path.to_owned(), command_line: words.join(" "), open: None }
+        PlotFileSets {
+            path: path.to_owned(),
+            command_line: crate::words::line_after(1),
+            open: None,
+        }
     }
 
     fn close(&mut self) -> anyhow::Result<()> {

@@ -28,9 +28,11 @@ impl FrameConsumer for OneView<'_> {
         let same = self.view.as_ref().is_some_and(|(zone, _)| zone == set.zone);
         if !same {
             self.notes = self.end(out)?;
-            let words: Vec<String> = std::env::args().skip(1).collect();
-            let setup =
-                Setup { zone: set.zone.clone(), command_line: words.join(" "), playing: true };
+            let setup = Setup {
+                zone: set.zone.clone(),
+                command_line: crate::words::line_after(1),
+                playing: true,
+            };
             let daemon = crate::export::caching_daemon();
             let setting = view::export::Setting { playing: true, daemon, ..Default::default() };
             let view = self.arguments.display.open_view(set.options, &setup, &setting)?;

@@ -146,8 +146,7 @@ impl Samples {
         self.close();
         self.account = account;
         let (now, zone) = (SystemClock.now(), crate::zone::local());
-        let words: Vec<String> = std::env::args().collect();
-        let meta = facts_of(&configs, &sources, (&words.join(" "), &zone), now);
+        let meta = facts_of(&configs, &sources, (&crate::words::line_after(0), &zone), now);
         let counters = Arc::new(RecorderCounters::default());
         let definitions = sources.definitions.clone();
         let mut outputs = Outputs::new(Box::new(self.messages.clone()), zone.clone());
@@ -155,7 +154,8 @@ impl Samples {
             let mut options = self.display.options(selection_of(&sources))?;
             options.zone = calendar::CivilZone::new(zone.clone());
             let input = ViewInput::new(meta.clone(), options, definitions.clone());
-            let setup = view::Setup { command_line: words[1..].join(" "), ..view::Setup::of(zone) };
+            let setup =
+                view::Setup { command_line: crate::words::line_after(1), ..view::Setup::of(zone) };
             let setting = Setting {
                 sending: self.address.is_some(),
                 full_host_name: crate::export::full_host_name(meta.host()),

@@ -136,7 +136,7 @@ fn record(
 /// Records other hosts, until all recorders there have ended, or until INT or TERM.
 fn record_hosts(arguments: &RecordArguments, names: &str) -> anyhow::Result<ExitCode> {
     end_signals::block()?;
-    let words = crate::compat::command_line(std::env::args_os().collect()).split_off(2);
+    let words = crate::compat::command_line(crate::words::given()).split_off(2);
     let hosts = HostsRecorded::new((names, arguments.ssh.as_deref()), &words)?;
     let mut settings = RecordSettings::new(arguments, SystemClock.now())?;
     let stop = HostsStop::after(|| end_signals::wait().is_ok());
@@ -253,13 +253,12 @@ impl RecordSettings {
         arguments.sources.add_to(&mut options.of_sources)?;
         let runtime = arguments.runtime.as_deref().map(text::quantity::parse_span_ns);
         let zone = crate::zone::local();
-        let command_line: Vec<String> = std::env::args().collect();
         let meta = gather_facts(
             &arguments.root,
             &RunFacts {
                 subsystems: &selection.to_string(),
                 intervals,
-                command_line: &command_line.join(" "),
+                command_line: &crate::words::line_after(0),
                 comment: arguments.comment.as_deref(),
                 zone: &zone,
                 now,
@@ -470,9 +469,10 @@ impl RecordSettings {
             full_host_name: self.full_host_name(arguments),
             daemon: crate::export::caching_daemon(),
         };
-        let words: Vec<String> = std::env::args().skip(1).collect();
-        let setup =
-            view::Setup { command_line: words.join(" "), ..view::Setup::of(self.zone.clone()) };
+        let setup = view::Setup {
+            command_line: crate::words::line_after(1),
+            ..view::Setup::of(self.zone.clone())
+        };
         let view = arguments.display.open_view(&input.options, &setup, &setting)?;
         let Some(view) = view else { std::process::exit(0) };
         let shown = view::Shown::new(arguments.display.shows_values());
@@ -649,9 +649,8 @@ fn with_config(arguments: RecordArguments) -> anyhow::Result<RecordArguments> {
         .with_context(|| format!("cannot read the configuration {}", path.display()))?;
     let configured = CollectlConfiguration::parse(&text);
     let configured = configured.with_context(|| format!("-C {}", path.display()))?;
-    let given: Vec<_> = std::env::args_os().collect();
     // The first two words are the program and the verb, however it was called.
-    let given = crate::compat::command_line(given);
+    let given = crate::compat::command_line(crate::words::given());
     let (program, rest) = given.split_at(given.len().min(2));
     let all = program[..1].iter().cloned();
     let all = all.chain(configured.switches.iter().map(Into::into)).chain(rest.iter().cloned());

@@ -148,12 +148,10 @@ impl Recording {
         let now = SystemClock.now();
         let zone = crate::zone::local();
         let intervals = Intervals { first_ns: INTERVAL_NS, second_every: 1, third_every: 1 };
-        let words: Vec<_> = std::env::args_os().collect();
-        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         let run = RunFacts {
             subsystems: SHOWN,
             intervals,
-            command_line: &words.join(" "),
+            command_line: &crate::words::line_after(0),
             comment: None,
             zone: &zone,
             now,

@@ -51,7 +51,7 @@ fn run_on_hosts(arguments: &TraceArguments, names: &str) -> anyhow::Result<ExitC
     arguments.check_hosts()?;
     target(arguments)?;
     end_signals::block()?;
-    let words = crate::compat::command_line(std::env::args_os().collect()).split_off(2);
+    let words = crate::compat::command_line(crate::words::given()).split_off(2);
     let place = (names, arguments.ssh.as_deref());
     let traced = HostsTraced::new(place, &words, arguments.command.len())?;
     let table = table_options(arguments)?;
