@@ -18,6 +18,9 @@ pub enum Error {
     /// The side files of a recording could not be made.
     #[error(transparent)]
     Archive(#[from] archive::Error),
+    /// What a sender has acknowledged could not be read.
+    #[error(transparent)]
+    Sending(#[from] send::SendError),
     /// A BPF program could not be loaded or run.
     #[error(transparent)]
     Kernel(#[from] bpf::Error),

@@ -267,7 +267,7 @@ const KNOWN: &[KnownSource] = &[
 ];
 
 /// The values of a metric.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricValue {
     /// The values of a field, by its index among the fields to read.
     Field(usize),
@@ -281,6 +281,7 @@ pub enum MetricValue {
 
 /// A metric of node_exporter that is no field but a fact of the machine: dashboards find machines by
 /// these.
+#[derive(Debug)]
 pub struct MachineMetric {
     /// Its name.
     pub name: &'static str,

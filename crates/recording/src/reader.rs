@@ -1,13 +1,14 @@
 //! Reads a recording: from the start, from any time on, and while it grows.
 //!
 //! Costs one read per block.  Memory is allocated for what a block holds, never for what a damaged
-//! file claims.  Samples that cannot be read are skipped and counted: in the gap of the next
+//! file claims; a reader that follows a file and has come to its end keeps none of it.  Samples that cannot be read are skipped and counted: in the gap of the next
 //! sample, and in [`Reader::damage`].
 
 use std::fs::File;
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use sample::{Meta, Snapshot, SourceDef};
 use zstd::bulk::Decompressor;
@@ -105,7 +106,8 @@ pub struct Reader {
     state: BlockState,
     replay: BlockReplay,
     walker: Walker,
-    decompressor: Decompressor<'static>,
+    /// Made for the first block that is packed: it has 100 KiB.
+    decompressor: Option<Decompressor<'static>>,
     body: Vec<u8>,
     /// Frames from `window_at` on.
     window: Vec<u8>,
@@ -154,7 +156,13 @@ impl Reader {
         known: &[Arc<SourceDef>],
     ) -> Result<Reader, Error> {
         let io = |error| Error::io(path, "read", error);
-        let head = scan::read_head(store.as_ref(), path)?;
+        let mut head = scan::read_head(store.as_ref(), path)?;
+        // Who follows hundreds of recordings has the descriptions of their sources once.
+        for schema in &mut head.schemas {
+            if let Some(same) = known.iter().find(|def| *def == schema) {
+                schema.clone_from(same);
+            }
+        }
         let map = BlockMap::read(store.as_ref(), &head.prelude).map_err(io)?;
         let state = BlockState::new(&head.schemas);
         Ok(Reader {
@@ -171,7 +179,7 @@ impl Reader {
             walker: Walker::new(&state.sources),
             state,
             replay: BlockReplay::default(),
-            decompressor: Decompressor::new().map_err(io)?,
+            decompressor: None,
             body: Vec::new(),
             window: Vec::new(),
             window_at: 0,
@@ -316,6 +324,11 @@ impl Reader {
         self.file.as_ref().is_some_and(lock::is_held)
     }
 
+    /// When the file was written last, if there is one.
+    pub fn written(&self) -> Option<SystemTime> {
+        self.file.as_ref()?.metadata().ok()?.modified().ok()
+    }
+
     /// Process id of the latest writer, if the file has it.
     pub fn writer_pid(&self) -> Option<u32> {
         Some(self.prelude.pid).filter(|&pid| pid != 0)
@@ -432,6 +445,7 @@ impl Reader {
                 Err(error) => return Err(Error::io(&self.path, "read", error)),
             };
             if advanced != ReadOutcome::Sample {
+                self.rest();
                 return Ok(advanced);
             }
             self.sequence += 1;
@@ -445,6 +459,12 @@ impl Reader {
             self.give(snapshot);
             return Ok(ReadOutcome::Sample);
         }
+    }
+
+    /// Frees what the blocks before needed: what is next may be long in coming.
+    fn rest(&mut self) {
+        (self.window, self.body) = (Vec::new(), Vec::new());
+        (self.replay, self.decompressor) = (BlockReplay::default(), None);
     }
 
     /// Copies the state to the snapshot.
@@ -530,11 +550,15 @@ impl Reader {
         };
         if header.kind == BlockKind::Columns {
             let store = self.store.as_ref();
+            let decompressor = match &mut self.decompressor {
+                Some(known) => known,
+                none => none.insert(Decompressor::new()?),
+            };
             let sound = scan::read_body_into(store, block.at, &header, &mut self.body)?
                 && crc(&[&self.body]) == header.body_crc
                 && self
                     .replay
-                    .begin(&self.body, &mut self.decompressor, &self.focus, &mut self.state)
+                    .begin(&self.body, decompressor, &self.focus, &mut self.state)
                     .is_ok()
                 && self.replay.samples() == header.samples;
             if sound {

@@ -114,7 +114,8 @@ impl AskedEngine {
             let held = self.ask(host, begin_ms, end_ms)?;
             let is_missing = |&&at: &&usize| {
                 let BatchPoint { series: number, time_ms, value, .. } = points[at];
-                let of_series = held.get(series.labels(number)).map_or(&[][..], Vec::as_slice);
+                let of_series =
+                    held.get(&series.labels(number).to_labels()).map_or(&[][..], Vec::as_slice);
                 let begin = of_series.partition_point(|(other, _)| *other < time_ms);
                 let mut same = of_series[begin..].iter().take_while(|(other, _)| *other == time_ms);
                 !same.any(|(_, other)| is_equal(value, *other))

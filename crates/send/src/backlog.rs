@@ -1,21 +1,23 @@
 //! The samples behind a cursor: recordings of a folder in the order of their times, also while they
 //! grow.
 //!
-//! Memory: a block of each recording that is open, a batch, and the series that these recordings have now,
-//! whatever is still to be read and however many series came and went.
+//! Memory: a batch, a block of the recording that is being read, and of each that is open its latest sample and
+//! the series that it has now, whatever is still to be read and however many series came and went.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use recording::{ReadOutcome, Reader};
-use sample::Snapshot;
+use sample::{Snapshot, SourceDef};
 
 use crate::SendError;
 use crate::batch::{Batch, BatchSeries, SampleEnd};
 use crate::cursor::RecordingCursor;
 use crate::cursor::SendCursor;
 use crate::groups::GroupSeries;
-use crate::recording_files::{Looked, RecordingFiles};
-use crate::series::{RecordingSeries, SourceChoice};
+use crate::recording_files::{Looked, RecordingFiles, age_of};
+use crate::series::{RecordingSeries, SeriesNames, SourceChoice};
 use crate::steps::StepSums;
 
 /// Samples that are read for a batch: there may be some without points, of sources that have nothing to
@@ -25,7 +27,8 @@ const BATCH_SAMPLES_MAX: usize = if cfg!(test) { 100 } else { 10_000 };
 /// What is not yet sent.
 pub(crate) struct Backlog {
     files: RecordingFiles,
-    selection: SourceChoice,
+    definitions: Vec<Arc<SourceDef>>,
+    names: SeriesNames,
     open: Vec<OpenRecording>,
     /// Which of them is read next: no batch looks again at those before it, and none waits for ever.
     at: usize,
@@ -50,7 +53,8 @@ impl Backlog {
     pub(crate) fn new(folder: &Path, selection: SourceChoice) -> Self {
         Backlog {
             files: RecordingFiles::new(folder),
-            selection,
+            definitions: source::definitions(),
+            names: SeriesNames::new(selection),
             open: Vec::new(),
             at: 0,
             series: BatchSeries::default(),
@@ -64,6 +68,11 @@ impl Backlog {
         self.files.look(cursor, &is_open)
     }
 
+    /// How long ago a recording that is open was written last.
+    pub(crate) fn age(&self) -> Option<Duration> {
+        age_of(self.open.iter().map(|open| &open.reader))
+    }
+
     /// Fills a batch with the next samples: until it has that many points, so many samples are read, or
     /// nothing more is there; the last is false.
     pub(crate) fn fill(&mut self, batch: &mut Batch, points_max: usize) -> Result<bool, SendError> {
@@ -75,9 +84,9 @@ impl Backlog {
             if idle == self.open.len() {
                 let Some((path, sent)) = self.files.waiting.pop_front() else { return Ok(false) };
                 // One that was deleted meanwhile is told at the next look.
-                if let Ok(reader) = Reader::open(&path, &source::definitions()) {
+                if let Ok(reader) = Reader::open(&path, &self.definitions) {
                     self.at = self.open.len();
-                    self.open.push(OpenRecording::new(reader, &sent, &self.selection)?);
+                    self.open.push(OpenRecording::new(reader, &sent, &mut self.names)?);
                 }
                 continue;
             }
@@ -110,7 +119,8 @@ impl Backlog {
         cursor.samples_unreadable += std::mem::take(&mut self.unreadable);
         for open in &self.open {
             let groups = open.groups.as_ref().map_or(&[][..], |groups| groups.kept());
-            if let Some(one) = cursor.recordings.get_mut(&open.file_id) {
+            let known = cursor.recordings.get_mut(&open.file_id);
+            if let Some(one) = known.filter(|one| one.groups != groups) {
                 one.groups = groups.to_vec();
             }
         }
@@ -131,10 +141,11 @@ impl OpenRecording {
     pub(crate) fn new(
         mut reader: Reader,
         sent: &RecordingCursor,
-        selection: &SourceChoice,
+        names: &mut SeriesNames,
     ) -> Result<Self, SendError> {
         let defs = reader.defs();
-        let series = RecordingSeries::new(reader.meta(), &defs, selection);
+        let series = RecordingSeries::new(reader.meta(), &defs, names);
+        let selection = names.selection();
         let processes = selection.processes.as_ref();
         let mut groups =
             processes.and_then(|choice| GroupSeries::new(choice, reader.meta(), &defs, sent));
@@ -293,7 +304,7 @@ mod tests {
         read(folder.path(), SourceChoice::default(), |series, batch| {
             most = most.max(series.len());
             for point in &batch.points {
-                let labels = series.labels(point.series);
+                let labels = series.labels(point.series).to_labels();
                 if promql::is_stale(point.value) {
                     ends += 1;
                     assert_ne!(labels.get("device"), "eth0");
@@ -303,7 +314,7 @@ mod tests {
                     // Whoever forgets the reset has another beginning of the count.
                     assert_eq!(point.start_ms == start_ms, is_later, "{labels} {point:?}");
                 }
-                names.insert(labels.clone());
+                names.insert(labels);
             }
         });
         assert!(names.len() > 20_000 && most < 6000, "{most} of {} series", names.len());

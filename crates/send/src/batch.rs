@@ -4,8 +4,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use metric_names::MachineMetric;
 use promql::Labels;
 use sample::SourceDef;
+
+use crate::labels::{LabelTable, SeriesLabels};
 
 /// A point of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +21,20 @@ pub(crate) struct BatchPoint {
     pub start_ms: i64,
     /// The value in base units, or the mark of a series that ends.
     pub value: f64,
+}
+
+/// Points in the order of their series: what the points of a series have in common stands together then.
+/// Those of a series keep their order.
+pub(crate) fn in_order_of_series(points: &[BatchPoint]) -> Vec<BatchPoint> {
+    let mut points = points.to_vec();
+    points.sort_by_key(|point| point.series);
+    points
+}
+
+/// The points of each series, of points in the order of their series.
+pub(crate) fn by_series(points: &[BatchPoint]) -> impl Iterator<Item = (u32, &[BatchPoint])> {
+    let of_one = points.chunk_by(|one, next| one.series == next.series);
+    of_one.filter_map(|points| Some((points.first()?.series, points)))
 }
 
 /// Where a sample or a record of a batch is from: what was sent up to here, once it is acknowledged.
@@ -84,18 +101,24 @@ pub(crate) enum SeriesAbout {
     #[default]
     Unknown,
     /// A fact of a machine.
-    Machine(&'static str),
+    Machine(&'static MachineMetric),
     /// A field of a source, by its place.
-    Field(Arc<SourceDef>, usize),
+    Field(Arc<SourceDef>, u32),
 }
 
 impl SeriesAbout {
+    /// The field of a source at a place.
+    pub(crate) fn field(def: &Arc<SourceDef>, place: usize) -> Self {
+        // A source has at most 65,536 fields.
+        SeriesAbout::Field(def.clone(), u32::try_from(place).unwrap_or(u32::MAX))
+    }
+
     /// A sentence for people, and the unit, as OpenMetrics names it; empty if there is none.
     pub(crate) fn help_and_unit(&self) -> (&str, &'static str) {
         match self {
             SeriesAbout::Unknown => ("", ""),
-            SeriesAbout::Machine(help) => (help, ""),
-            SeriesAbout::Field(def, place) => match def.fields.get(*place) {
+            SeriesAbout::Machine(metric) => (metric.help, ""),
+            SeriesAbout::Field(def, place) => match def.fields.get(*place as usize) {
                 Some(field) => (&field.help, field.unit.base_name()),
                 None => ("", ""),
             },
@@ -106,7 +129,6 @@ impl SeriesAbout {
 /// A series.
 #[derive(Debug)]
 struct OneSeries {
-    labels: Labels,
     kind: SeriesKind,
     about: SeriesAbout,
     /// Since when it counts, and its latest value.
@@ -117,11 +139,12 @@ struct OneSeries {
 /// Series that are kept without looking which of them have ended: some MB with what an engine keeps.
 const SERIES_KEPT: usize = 4000;
 
-/// The series seen so far, by their numbers.
+/// The series seen so far, by their numbers: some 90 bytes each.
 #[derive(Debug, Default)]
 pub(crate) struct BatchSeries {
     all: Vec<OneSeries>,
-    numbers: HashMap<Labels, u32>,
+    /// The labels of each, under the same number.
+    labels: LabelTable,
     /// Changes when numbers have got another meaning.
     generation: u64,
     /// Series that there were after the latest look which of them have ended.
@@ -130,8 +153,13 @@ pub(crate) struct BatchSeries {
 
 impl BatchSeries {
     /// The labels of a series.
-    pub(crate) fn labels(&self, number: u32) -> &Labels {
-        &self.all[number as usize].labels
+    pub(crate) fn labels(&self, number: u32) -> SeriesLabels<'_> {
+        self.labels.get(number)
+    }
+
+    /// The labels of all of them.
+    pub(crate) fn table(&self) -> &LabelTable {
+        &self.labels
     }
 
     /// Whether a series is a counter.
@@ -158,22 +186,20 @@ impl BatchSeries {
     /// known; else it counts since the machine was started.
     pub(crate) fn number(
         &mut self,
-        labels: Labels,
+        labels: &Labels,
         kind: SeriesKind,
         (before_ms, booted_ms): (Option<i64>, i64),
     ) -> u32 {
-        if let Some(&known) = self.numbers.get(&labels) {
-            let one = &mut self.all[known as usize];
+        let (number, is_new) = self.labels.number(labels.iter());
+        if !is_new {
+            let one = &mut self.all[number as usize];
             if booted_ms > one.start_ms.saturating_add(BOOT_MS) {
                 (one.start_ms, one.counted) = (booted_ms, 0.0);
             }
-            return known;
+            return number;
         }
-        let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-        self.numbers.insert(labels.clone(), number);
         let start_ms = before_ms.unwrap_or(booted_ms);
-        let about = SeriesAbout::Unknown;
-        self.all.push(OneSeries { labels, kind, about, start_ms, counted: 0.0 });
+        self.all.push(OneSeries { kind, about: SeriesAbout::Unknown, start_ms, counted: 0.0 });
         number
     }
 
@@ -215,17 +241,16 @@ impl BatchSeries {
 
     /// Forgets all series but those whose numbers are shown to the visitor, which replaces them by new ones.
     pub(crate) fn renumber(&mut self, show: impl FnOnce(&mut dyn FnMut(&mut u32))) {
-        let all = std::mem::take(&mut self.all);
+        let (all, labels) = (std::mem::take(&mut self.all), std::mem::take(&mut self.labels));
         let mut old: Vec<Option<OneSeries>> = all.into_iter().map(Some).collect();
         let mut new = HashMap::new();
         show(&mut |number| {
-            *number = *new.entry(*number).or_insert_with(|| {
-                self.all.extend(old.get_mut(*number as usize).and_then(Option::take));
-                u32::try_from(self.all.len()).unwrap_or(u32::MAX).saturating_sub(1)
+            let was = *number;
+            *number = *new.entry(was).or_insert_with(|| {
+                self.all.extend(old.get_mut(was as usize).and_then(Option::take));
+                self.labels.number(labels.get(was).iter()).0
             });
         });
-        let numbered = (0..).zip(&self.all).map(|(number, one)| (one.labels.clone(), number));
-        self.numbers = numbered.collect();
         self.generation += 1;
         self.living = self.all.len();
     }
@@ -233,7 +258,7 @@ impl BatchSeries {
     /// Makes what an engine keeps for each series: of those that it has not yet seen, or of all if
     /// numbers have got another meaning since.
     pub(crate) fn learn<T>(&self, known: &mut SeriesFacts<T>, mut of: impl FnMut(u32) -> T) {
-        if known.generation != self.generation {
+        if self.has_renumbered(known) {
             known.facts.clear();
             known.generation = self.generation;
         }
@@ -242,10 +267,15 @@ impl BatchSeries {
         }
     }
 
+    /// Whether numbers have got another meaning since an engine learned them.
+    pub(crate) fn has_renumbered<T>(&self, known: &SeriesFacts<T>) -> bool {
+        known.generation != self.generation
+    }
+
     /// Forgets all series.
     pub(crate) fn clear(&mut self) {
         self.all.clear();
-        self.numbers.clear();
+        self.labels = LabelTable::default();
         self.generation += 1;
         self.living = 0;
     }

@@ -27,6 +27,7 @@ use crate::batch::{Batch, BatchSeries, SeriesFacts};
 use crate::engine::{MetricEngine, SendOutcome};
 use crate::exchange::{authorized, said};
 use crate::http::{by_status, is_usually_later};
+use crate::labels::SeriesLabels;
 use crate::log_batch::{LogBatch, LogEngine, LogEntry};
 use crate::settings::SendSettings;
 
@@ -274,7 +275,7 @@ pub(crate) fn point_of(row: &Value, host: &str) -> Option<(Labels, i64, f64)> {
 }
 
 /// What a row of a series has between its time and its value: host, name and other labels.
-fn head(labels: &Labels) -> Vec<u8> {
+fn head(labels: SeriesLabels<'_>) -> Vec<u8> {
     let mut head = Vec::new();
     push_text(&mut head, labels.get("instance").as_bytes());
     push_text(&mut head, labels.get(NAME).as_bytes());
@@ -377,6 +378,7 @@ impl LogEngine for ClickHouse {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::labels::LabelTable;
 
     #[test]
     fn the_user_of_an_address_is_apart() {
@@ -388,7 +390,9 @@ mod tests {
     #[test]
     fn rows_are_as_the_format_says() {
         let labels = [(NAME, "m"), ("instance", "h"), ("job", "whit"), ("device", "sda")];
-        assert_eq!(head(&labels.into_iter().collect()), b"\x01h\x01m\x01\x06device\x03sda");
+        let mut table = LabelTable::default();
+        let (number, _) = table.number(labels.into_iter());
+        assert_eq!(head(table.get(number)), b"\x01h\x01m\x01\x06device\x03sda");
         let row = serde_json::json!(["m", { "device": "sda" }, 5, "inf"]);
         let (found, time_ms, value) = point_of(&row, "h").unwrap();
         assert_eq!((found, time_ms, value), (labels.into_iter().collect(), 5, f64::INFINITY));

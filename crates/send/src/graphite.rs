@@ -119,7 +119,7 @@ mod tests {
         let mut series = BatchSeries::default();
         let labels =
             [(NAME, "a_b"), ("mount", "/my disk;x"), ("home", "~root"), ("e", "ü\n"), ("q", "a=b")];
-        let number = series.number(labels.into_iter().collect(), SeriesKind::Gauge, (None, 0));
+        let number = series.number(&labels.into_iter().collect(), SeriesKind::Gauge, (None, 0));
         assert_eq!(name(&series, number), "a_b;e=ü_;home=_root;mount=/my_disk_x;q=a=b");
     }
 }

@@ -169,7 +169,7 @@ impl GroupSeries {
                 .extend(all.into_iter().flatten().map(|number| series.end(number, time_ms)));
         }
         let labels = self.labels(None, &self.folded);
-        let number = series.number(labels, SeriesKind::Gauge, (None, time_ms));
+        let number = series.number(&labels, SeriesKind::Gauge, (None, time_ms));
         batch.points.push(BatchPoint {
             series: number,
             time_ms,
@@ -226,7 +226,7 @@ impl GroupSeries {
                 Some(value) => {
                     let number = *known[at].get_or_insert_with(|| {
                         let labels = self.labels(Some(name), &self.names[at]);
-                        series.number(labels, SeriesKind::Gauge, (None, time_ms))
+                        series.number(&labels, SeriesKind::Gauge, (None, time_ms))
                     });
                     let start_ms = time_ms;
                     batch.points.push(BatchPoint {

@@ -11,7 +11,7 @@ use http_client::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http_client::{ClientAnswer, HttpUrl};
 use promql::NAME;
 
-use crate::batch::{BatchPoint, BatchSeries, SeriesFacts};
+use crate::batch::{BatchPoint, BatchSeries, SeriesFacts, in_order_of_series};
 use crate::engine::SendOutcome;
 use crate::exchange::said;
 use crate::gzip::GzipPacker;
@@ -87,7 +87,8 @@ pub(crate) fn lines(heads: &SeriesFacts<String>, points: &[BatchPoint]) -> Vec<u
 impl HttpForm for Influx {
     fn request(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> Option<FormRequest> {
         learn(&mut self.heads, series);
-        let lines = lines(&self.heads, points);
+        // The window of gzip has 32 KiB, which is less than the lines of a sample.
+        let lines = lines(&self.heads, &in_order_of_series(points));
         if lines.is_empty() {
             return None;
         }
@@ -120,7 +121,7 @@ mod tests {
             ("line", "a\nb\\040"),
             ("none", "\\\\"),
         ];
-        let number = series.number(labels.into_iter().collect(), SeriesKind::Gauge, (None, 0));
+        let number = series.number(&labels.into_iter().collect(), SeriesKind::Gauge, (None, 0));
         assert_eq!(
             head(&series, number),
             "a_b,end=c:,line=a\\\\nb\\040,mount=/my\\ disk\\,x\\=y value="

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 use connection::{Address, AddressRules};
 use http_client::{HttpClient, HttpUrl};
@@ -264,6 +265,20 @@ impl EngineAddress {
         }
     }
 
+    /// How often a sender that follows looks for what is new, if nobody says it.  Samples that go in one
+    /// request are gathered for 2 s: the names of series and the work for a request are half of what a
+    /// sample alone costs.  Log records, and samples that have a message each, gain nothing from waiting.
+    pub(crate) fn usual_every(&self, input: SendInput) -> Duration {
+        let shares = match self.kind.way {
+            EngineWay::Http(_) | EngineWay::Asked(..) | EngineWay::Tables => true,
+            EngineWay::Stream(_) | EngineWay::Recordings(_) | EngineWay::LogsAlone => false,
+        };
+        match shares && input == SendInput::Samples {
+            true => Duration::from_secs(2),
+            false => Duration::from_secs(1),
+        }
+    }
+
     /// Whether it has tables, which can be made.
     #[must_use]
     pub fn has_tables(&self) -> bool {
@@ -447,6 +462,31 @@ impl fmt::Display for EngineAddress {
                 let address = address.to_string();
                 write!(out, "{scheme}{}", address.strip_prefix("tls:").unwrap_or(&address))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_that_share_a_request_are_gathered() {
+        for (text, of_samples, of_logs) in [
+            ("remote-write=http://h", 2, None),
+            ("otlp=http://h", 2, Some(1)),
+            ("influx=http://h", 2, None),
+            ("clickhouse=http://h", 2, Some(1)),
+            ("jetstream=nats://h", 1, Some(1)),
+            ("graphite=h", 1, None),
+            ("whit=h", 1, None),
+        ] {
+            let address = EngineAddress::parse(text).unwrap();
+            let seconds = |input| address.usual_every(input).as_secs();
+            assert_eq!(seconds(SendInput::Samples), of_samples, "{text}");
+            let has_logs = address.check(SendInput::Logs).is_ok();
+            let found = has_logs.then(|| seconds(SendInput::Logs));
+            assert_eq!(found, of_logs, "{text}");
         }
     }
 }

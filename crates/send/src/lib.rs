@@ -6,8 +6,8 @@
 //! the machine cost time and nothing else, and memory does not depend on how much is still to be sent.
 //!
 //! `backlog.rs` reads the samples behind a cursor, `series.rs` makes series of them, by the names that
-//! `/metrics` has, `sender.rs` sends batches and goes on when they are acknowledged.  An engine
-//! (`engine.rs`) takes a batch and says whether it has it; most are asked by HTTP (`http.rs`), and a new one
+//! `/metrics` has, `sender.rs` sends batches and goes on when they are acknowledged, at the pace of
+//! `pace.rs` when it follows.  An engine (`engine.rs`) takes a batch and says whether it has it; most are asked by HTTP (`http.rs`), and a new one
 //! is a file and a line in `kinds.rs`.
 //!
 //! The store of a central server of log records is sent the same way: its segments are the files, and
@@ -39,6 +39,7 @@ mod jetstream;
 mod jetstream_read;
 mod journal;
 mod kinds;
+mod labels;
 mod log_backlog;
 mod log_batch;
 mod log_question;
@@ -47,6 +48,8 @@ mod loki;
 mod loki_read;
 mod otlp;
 mod otlp_logs;
+mod pace;
+mod protobuf;
 mod read_back;
 mod recording_files;
 mod recording_stock;

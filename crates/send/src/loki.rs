@@ -20,6 +20,7 @@ use crate::engine::SendOutcome;
 use crate::exchange::said;
 use crate::http::{FormRequest, HttpLogForm, by_status, is_usually_later};
 use crate::log_batch::{LogBatch, LogEntry};
+use crate::protobuf::put_bytes;
 
 /// Where Loki takes it.
 pub(crate) const USUAL_PATH: &str = "/loki/api/v1/push";
@@ -82,13 +83,6 @@ fn entry(time_ns: u64, line: &[u8]) -> Vec<u8> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     put_bytes(LINE, line, &mut encoded);
     encoded
-}
-
-/// A field of bytes.
-fn put_bytes(tag: u32, bytes: &[u8], out: &mut Vec<u8>) {
-    encoding::encode_key(tag, encoding::WireType::LengthDelimited, out);
-    encoding::encode_varint(bytes.len() as u64, out);
-    out.extend_from_slice(bytes);
 }
 
 impl HttpLogForm for Loki {

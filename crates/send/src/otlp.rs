@@ -13,12 +13,15 @@ use otlp_messages::{AnyValue, KeyValue, OtlpScope, Response, RpcStatus};
 use promql::{NAME, is_stale};
 use prost::Message as _;
 use prost::encoding;
+use sample::Interner;
 
 use crate::batch::{BatchPoint, BatchSeries, SeriesFacts};
 use crate::engine::SendOutcome;
 use crate::exchange::said_with;
 use crate::gzip::GzipPacker;
 use crate::http::{FormRequest, HttpForm, by_status};
+use crate::labels::LabelTable;
+use crate::protobuf::put_bytes;
 
 /// Where collectors take it.
 const USUAL_PATH: &str = "/v1/metrics";
@@ -56,119 +59,137 @@ const NO_RECORDED_VALUE: u32 = 1;
 pub(crate) struct Otlp {
     target: String,
     facts: SeriesFacts<SeriesFact>,
+    /// Encoded attributes of points: series of hundreds of hosts share them.
+    attributes: Interner,
     packer: GzipPacker,
 }
 
 /// What is made once of a series.
+#[derive(Clone, Copy)]
 struct SeriesFact {
-    /// The host.
-    instance: String,
-    name: String,
-    is_counter: bool,
-    /// The encoded attributes of its points.
-    attributes: Vec<u8>,
+    metric: Metric,
+    /// The number of its attributes.
+    attributes: u32,
 }
 
-/// The encoded points of a metric of a host.
+/// A metric of a host.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Metric {
+    /// The numbers of the texts that name the host and the metric.
+    instance: u32,
+    name: u32,
+    is_counter: bool,
+}
+
+/// The encoded points of a metric.
 struct MetricPoints {
-    number: u32,
+    metric: Metric,
     points: Vec<u8>,
 }
 
 impl Otlp {
     pub(crate) fn new(url: &HttpUrl) -> Self {
         let target = url.target_or(USUAL_PATH);
-        Otlp { target, facts: SeriesFacts::default(), packer: GzipPacker::default() }
+        Otlp {
+            target,
+            facts: SeriesFacts::default(),
+            attributes: Interner::default(),
+            packer: GzipPacker::default(),
+        }
     }
 
     /// `ExportMetricsServiceRequest`.
-    fn message(&self, points: &[BatchPoint]) -> Vec<u8> {
-        let mut hosts: Vec<(&str, Vec<MetricPoints>)> = Vec::new();
-        let mut places: HashMap<(&str, &str, bool), (usize, usize)> = HashMap::new();
+    fn message(&self, table: &LabelTable, points: &[BatchPoint]) -> Vec<u8> {
+        let mut hosts: Vec<(u32, Vec<MetricPoints>)> = Vec::new();
+        let mut places: HashMap<Metric, (usize, usize)> = HashMap::new();
         let mut encoded = Vec::new();
         for point in points {
-            let fact = &self.facts[point.series];
-            let key = (fact.instance.as_str(), fact.name.as_str(), fact.is_counter);
-            let (host, metric) = *places.entry(key).or_insert_with(|| {
-                let host = hosts.iter().position(|(name, _)| *name == fact.instance);
+            let SeriesFact { metric, attributes } = self.facts[point.series];
+            let (host, place) = *places.entry(metric).or_insert_with(|| {
+                let host = hosts.iter().position(|(instance, _)| *instance == metric.instance);
                 let host = host.unwrap_or_else(|| {
-                    hosts.push((&fact.instance, Vec::new()));
+                    hosts.push((metric.instance, Vec::new()));
                     hosts.len() - 1
                 });
-                hosts[host].1.push(MetricPoints { number: point.series, points: Vec::new() });
+                hosts[host].1.push(MetricPoints { metric, points: Vec::new() });
                 (host, hosts[host].1.len() - 1)
             });
             encoded.clear();
-            encode_point(fact, point, &mut encoded);
-            encoding::bytes::encode(DATA_POINTS, &encoded, &mut hosts[host].1[metric].points);
+            encode_point(metric.is_counter, point, &mut encoded);
+            encoded.extend_from_slice(self.attributes.get(attributes as usize).unwrap_or_default());
+            put_bytes(DATA_POINTS, &encoded, &mut hosts[host].1[place].points);
         }
         let mut message = Vec::new();
         for (host, metrics) in hosts {
-            let resource = self.resource_metrics(host, metrics);
-            encoding::bytes::encode(RESOURCE_METRICS, &resource, &mut message);
+            let resource = resource_metrics(table, host, metrics);
+            put_bytes(RESOURCE_METRICS, &resource, &mut message);
         }
         message
     }
+}
 
-    /// `ResourceMetrics` of a host.
-    fn resource_metrics(&self, host: &str, metrics: Vec<MetricPoints>) -> Vec<u8> {
-        let mut resource = Vec::new();
-        // What Prometheus makes `job` and `instance` of.
-        let attributes =
-            [("service.name", "whit"), ("service.instance.id", host), ("host.name", host)];
-        for (key, value) in attributes {
-            encoding::message::encode(RESOURCE_ATTRIBUTES, &attribute(key, value), &mut resource);
-        }
-        let mut scope_metrics = Vec::new();
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        let scope = OtlpScope { name: "whit".to_owned(), version };
-        encoding::message::encode(SCOPE, &scope, &mut scope_metrics);
-        for MetricPoints { number, points: mut data } in metrics {
-            let fact = &self.facts[number];
-            let mut metric = Vec::new();
-            encoding::string::encode(METRIC_NAME, &fact.name, &mut metric);
-            let kind = match fact.is_counter {
-                true => {
-                    encoding::int32::encode(TEMPORALITY, &CUMULATIVE, &mut data);
-                    encoding::bool::encode(IS_MONOTONIC, &true, &mut data);
-                    SUM
-                }
-                false => GAUGE,
-            };
-            encoding::bytes::encode(kind, &data, &mut metric);
-            encoding::bytes::encode(METRICS, &metric, &mut scope_metrics);
-        }
-        let mut encoded = Vec::new();
-        encoding::bytes::encode(RESOURCE, &resource, &mut encoded);
-        encoding::bytes::encode(SCOPE_METRICS, &scope_metrics, &mut encoded);
-        encoded
+/// `ResourceMetrics` of a host.
+fn resource_metrics(table: &LabelTable, host: u32, metrics: Vec<MetricPoints>) -> Vec<u8> {
+    let host = table.text(host);
+    let mut resource = Vec::new();
+    // What Prometheus makes `job` and `instance` of.
+    let attributes = [("service.name", "whit"), ("service.instance.id", host), ("host.name", host)];
+    for (key, value) in attributes {
+        encoding::message::encode(RESOURCE_ATTRIBUTES, &attribute(key, value), &mut resource);
     }
+    let mut scope_metrics = Vec::new();
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let scope = OtlpScope { name: "whit".to_owned(), version };
+    encoding::message::encode(SCOPE, &scope, &mut scope_metrics);
+    let mut encoded = Vec::new();
+    for MetricPoints { metric, points: mut data } in metrics {
+        encoded.clear();
+        put_bytes(METRIC_NAME, table.text(metric.name).as_bytes(), &mut encoded);
+        let kind = match metric.is_counter {
+            true => {
+                encoding::int32::encode(TEMPORALITY, &CUMULATIVE, &mut data);
+                encoding::bool::encode(IS_MONOTONIC, &true, &mut data);
+                SUM
+            }
+            false => GAUGE,
+        };
+        put_bytes(kind, &data, &mut encoded);
+        put_bytes(METRICS, &encoded, &mut scope_metrics);
+    }
+    let mut all = Vec::new();
+    put_bytes(RESOURCE, &resource, &mut all);
+    put_bytes(SCOPE_METRICS, &scope_metrics, &mut all);
+    all
 }
 
 /// What is made once of a series: host and job are attributes of the resource.
-fn fact_of(series: &BatchSeries, number: u32) -> SeriesFact {
+fn fact_of(series: &BatchSeries, number: u32, attributes: &mut Interner) -> SeriesFact {
     let labels = series.labels(number);
-    let mut attributes = Vec::new();
+    let mut encoded = Vec::new();
     for (name, value) in labels.iter().filter(|(name, _)| !["instance", "job", NAME].contains(name))
     {
-        encoding::message::encode(POINT_ATTRIBUTES, &attribute(name, value), &mut attributes);
+        encoding::message::encode(POINT_ATTRIBUTES, &attribute(name, value), &mut encoded);
     }
-    SeriesFact {
-        instance: labels.get("instance").to_owned(),
-        name: labels.get(NAME).to_owned(),
-        is_counter: series.is_counter(number),
-        attributes,
-    }
+    let known = attributes.find(&encoded, |_| true);
+    let attributes = known.unwrap_or_else(|| attributes.push(&encoded));
+    // None is the number of a text that is not there.
+    let number_of = |label: &str| {
+        let known = series.table().text_number(labels.get(label));
+        known.and_then(|number| u32::try_from(number).ok()).unwrap_or(u32::MAX)
+    };
+    let (instance, name) = (number_of("instance"), number_of(NAME));
+    let metric = Metric { instance, name, is_counter: series.is_counter(number) };
+    SeriesFact { metric, attributes: u32::try_from(attributes).unwrap_or(u32::MAX) }
 }
 
 fn attribute(key: &str, value: &str) -> KeyValue {
     KeyValue { key: key.to_owned(), value: Some(AnyValue::text(value)) }
 }
 
-/// `NumberDataPoint`.
-fn encode_point(fact: &SeriesFact, point: &BatchPoint, encoded: &mut Vec<u8>) {
+/// `NumberDataPoint`, without its attributes.
+fn encode_point(is_counter: bool, point: &BatchPoint, encoded: &mut Vec<u8>) {
     let nanoseconds = |ms: i64| u64::try_from(ms).unwrap_or(0) * 1_000_000;
-    if fact.is_counter {
+    if is_counter {
         encoding::fixed64::encode(START_TIME, &nanoseconds(point.start_ms), encoded);
     }
     encoding::fixed64::encode(TIME, &nanoseconds(point.time_ms), encoded);
@@ -176,13 +197,16 @@ fn encode_point(fact: &SeriesFact, point: &BatchPoint, encoded: &mut Vec<u8>) {
         true => encoding::uint32::encode(FLAGS, &NO_RECORDED_VALUE, encoded),
         false => encoding::double::encode(AS_DOUBLE, &point.value, encoded),
     }
-    encoded.extend_from_slice(&fact.attributes);
 }
 
 impl HttpForm for Otlp {
     fn request(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> Option<FormRequest> {
-        series.learn(&mut self.facts, |number| fact_of(series, number));
-        let message = self.message(points);
+        if series.has_renumbered(&self.facts) {
+            self.attributes.clear();
+        }
+        let attributes = &mut self.attributes;
+        series.learn(&mut self.facts, |number| fact_of(series, number, attributes));
+        let message = self.message(series.table(), points);
         Some(packed(&self.target, &message, &mut self.packer))
     }
 

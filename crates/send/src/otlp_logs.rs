@@ -20,6 +20,7 @@ use crate::gzip::GzipPacker;
 use crate::http::{FormRequest, HttpLogForm};
 use crate::log_batch::{LogBatch, LogEntry, LogOrigin};
 use crate::otlp::{answered, packed};
+use crate::protobuf::put_bytes;
 
 /// Where collectors take it.
 const USUAL_PATH: &str = "/v1/logs";
@@ -94,9 +95,7 @@ fn message(batch: &LogBatch, entries: &[LogEntry]) -> Vec<u8> {
         );
         before = Some((&one.origin, (process, logger)));
         let records = &mut processes[process].loggers[logger].1;
-        encoding::encode_key(LOG_RECORDS, encoding::WireType::LengthDelimited, records);
-        encoding::encode_varint(one.text.len() as u64, records);
-        records.extend_from_slice(batch.text(one));
+        put_bytes(LOG_RECORDS, batch.text(one), records);
     }
     let mut message = Vec::new();
     let version = env!("CARGO_PKG_VERSION");

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use feed::{Origin, RecordedFile, in_order, left_out, recordings_in};
 use jiff::tz::TimeZone;
@@ -68,7 +69,7 @@ impl RecordingFiles {
             }
         }
         for file in in_order(files, |file| file) {
-            let reader = Reader::open(&file.path, &source::definitions());
+            let reader = Reader::open(&file.path, &[]);
             let Ok(reader) = reader else { continue };
             let file_id = reader.file_id();
             present.insert(file_id);
@@ -116,6 +117,11 @@ impl RecordingFiles {
         self.waiting.clear();
         self.finished.clear();
     }
+}
+
+/// How long ago the newest of these was written; nothing if that is to come by the clock.
+pub(crate) fn age_of<'a>(readers: impl Iterator<Item = &'a Reader>) -> Option<Duration> {
+    readers.filter_map(Reader::written).max()?.elapsed().ok()
 }
 
 /// What tells a file from another one of its name; 0 if it is gone.

@@ -27,7 +27,7 @@ use crate::SendError;
 use crate::batch::SampleEnd;
 use crate::cursor::{RecordingCursor, SendCursor};
 use crate::engine::SendOutcome;
-use crate::recording_files::{Looked, RecordingFiles};
+use crate::recording_files::{Looked, RecordingFiles, age_of};
 use crate::settings::SendSettings;
 use crate::stock::{SendStock, refused_sample};
 
@@ -149,6 +149,10 @@ impl SendStock for RecordingStock {
     fn look(&mut self, cursor: &mut SendCursor) -> Result<Looked, SendError> {
         let is_open = |id: u64| self.open.iter().any(|open| open.file_id == id);
         self.files.look(cursor, &is_open)
+    }
+
+    fn age(&self) -> Option<Duration> {
+        age_of(self.open.iter().map(|open| &open.reader))
     }
 
     fn fill(&mut self, _: &SendCursor, _: usize) -> Result<bool, SendError> {

@@ -8,17 +8,15 @@
 //! are in order, samples of a series are in order of time; 5xx is tried again, 429 may be, another 4xx
 //! never; a request with a sample that is older than the newest of its series is refused as a whole.
 
-use std::collections::HashMap;
-
 use http_client::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
 use http_client::{ClientAnswer, HttpUrl, StatusCode};
-use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 
-use crate::batch::{BatchPoint, BatchSeries, SeriesFacts};
+use crate::batch::{BatchPoint, BatchSeries, by_series, in_order_of_series};
 use crate::engine::SendOutcome;
 use crate::exchange::said;
 use crate::http::{FormRequest, HttpForm, by_status, is_usually_later};
-use crate::remote_write_2;
+use crate::protobuf::put_bytes;
+use crate::remote_write_2::{self, Symbols};
 
 /// Where Prometheus takes it.
 const USUAL_PATH: &str = "/api/v1/write";
@@ -34,15 +32,6 @@ pub(crate) fn query_path(url: &HttpUrl) -> Option<String> {
     }
 }
 
-/// A label: `Label` of the protocol.
-#[derive(Clone, PartialEq, prost::Message)]
-struct Label {
-    #[prost(string, tag = "1")]
-    name: String,
-    #[prost(string, tag = "2")]
-    value: String,
-}
-
 /// A point: `Sample` of the protocol.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 struct Sample {
@@ -56,6 +45,9 @@ struct Sample {
 const SERIES: u32 = 1;
 const LABELS: u32 = 1;
 const SAMPLES: u32 = 2;
+/// `Label.name` and its `value`.
+const LABEL_NAME: u32 = 1;
+const LABEL_VALUE: u32 = 2;
 
 /// Of so many requests one says what its series are about: live ones have a sample each, so that an engine
 /// that is new or was restarted knows it after a minute.
@@ -74,8 +66,7 @@ pub(crate) struct RemoteWrite {
     /// Requests of 2.0 that were acknowledged.
     acknowledged: u64,
     encoder: snap::raw::Encoder,
-    /// The encoded labels of each series.
-    labels: SeriesFacts<Vec<u8>>,
+    symbols: Symbols,
     message: Vec<u8>,
 }
 
@@ -88,41 +79,27 @@ impl RemoteWrite {
             sent: 0,
             acknowledged: 0,
             encoder: snap::raw::Encoder::new(),
-            labels: SeriesFacts::default(),
+            symbols: Symbols::default(),
             message: Vec::new(),
         }
     }
 }
 
-/// The encoded labels of a series.
-fn encoded(series: &BatchSeries, number: u32) -> Vec<u8> {
-    let mut encoded = Vec::new();
-    for (name, value) in series.labels(number).iter() {
-        let label = Label { name: name.to_owned(), value: value.to_owned() };
-        prost::encoding::message::encode(LABELS, &label, &mut encoded);
-    }
-    encoded
-}
-
-impl RemoteWrite {
-    /// The message of 1.0.
-    fn encode_old(&mut self, series: &BatchSeries, points: &[(u32, Vec<BatchPoint>)]) {
-        series.learn(&mut self.labels, |number| encoded(series, number));
-        for (number, points) in points {
-            let labels = &self.labels[*number];
-            let samples: usize = points
-                .iter()
-                .map(|point| prost::encoding::message::encoded_len(SAMPLES, &sample(point)))
-                .sum();
-            let size_bytes = (labels.len() + samples) as u64;
-            self.message.reserve(labels.len() + samples + encoded_len_varint(size_bytes) + 1);
-            encode_key(SERIES, WireType::LengthDelimited, &mut self.message);
-            encode_varint(size_bytes, &mut self.message);
-            self.message.extend_from_slice(labels);
-            for point in points {
-                prost::encoding::message::encode(SAMPLES, &sample(point), &mut self.message);
-            }
+/// Appends the message of 1.0 with these points, in the order of their series.
+fn encode_old(series: &BatchSeries, points: &[BatchPoint], out: &mut Vec<u8>) {
+    let (mut one, mut label) = (Vec::new(), Vec::new());
+    for (number, points) in by_series(points) {
+        one.clear();
+        for (name, value) in series.labels(number).iter() {
+            label.clear();
+            put_bytes(LABEL_NAME, name.as_bytes(), &mut label);
+            put_bytes(LABEL_VALUE, value.as_bytes(), &mut label);
+            put_bytes(LABELS, &label, &mut one);
         }
+        for point in points {
+            prost::encoding::message::encode(SAMPLES, &sample(point), &mut one);
+        }
+        put_bytes(SERIES, &one, out);
     }
 }
 
@@ -130,16 +107,17 @@ impl HttpForm for RemoteWrite {
     fn request(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> Option<FormRequest> {
         self.message.clear();
         self.sent = points.len() as u64;
-        let points = by_series(points);
+        let points = in_order_of_series(points);
         let (kind, version) = match self.is_old {
             true => ("application/x-protobuf", "0.1.0"),
             false => ("application/x-protobuf;proto=io.prometheus.write.v2.Request", "2.0.0"),
         };
         match self.is_old {
-            true => self.encode_old(series, &points),
+            true => encode_old(series, &points, &mut self.message),
             false => {
                 let describes = self.acknowledged.is_multiple_of(DESCRIBED_EVERY);
-                remote_write_2::encode(series, &points, describes, &mut self.message);
+                let (symbols, out) = (&mut self.symbols, &mut self.message);
+                remote_write_2::encode(series, &points, describes, symbols, out);
             }
         }
         // A block of snappy has at most 4 GiB, a batch some MB.
@@ -193,18 +171,4 @@ fn written(answer: &ClientAnswer) -> Option<u64> {
 /// A point as the protocol has it.
 fn sample(point: &BatchPoint) -> Sample {
     Sample { value: point.value, timestamp: point.time_ms }
-}
-
-/// The points of each series, in the order in which the series come first.
-fn by_series(points: &[BatchPoint]) -> Vec<(u32, Vec<BatchPoint>)> {
-    let mut places: HashMap<u32, usize> = HashMap::new();
-    let mut found: Vec<(u32, Vec<BatchPoint>)> = Vec::new();
-    for point in points {
-        let place = *places.entry(point.series).or_insert_with(|| {
-            found.push((point.series, Vec::new()));
-            found.len() - 1
-        });
-        found[place].1.push(*point);
-    }
-    found
 }

@@ -8,9 +8,10 @@
 
 use std::collections::HashMap;
 
-use prost::encoding::{self, WireType, encode_key, encode_varint};
+use prost::encoding::{self, encode_varint};
 
-use crate::batch::{BatchPoint, BatchSeries};
+use crate::batch::{BatchPoint, BatchSeries, by_series};
+use crate::protobuf::put_bytes;
 
 /// `Request.symbols` and its `timeseries`.
 const SYMBOLS: u32 = 4;
@@ -39,54 +40,75 @@ struct Sample {
     start_timestamp: i64,
 }
 
-/// The table of symbols of a request.
-struct Symbols<'a> {
-    numbers: HashMap<&'a str, u32>,
+/// The table of symbols of a request, made anew for each in the same memory.
+#[derive(Default)]
+pub(crate) struct Symbols {
+    /// For each text of labels the number of its symbol; 0, that of the empty one, if it has none.
+    of_labels: Vec<u32>,
+    /// Texts for people that are of no label.
+    others: HashMap<String, u32>,
+    count: u32,
     encoded: Vec<u8>,
 }
 
-impl<'a> Symbols<'a> {
-    fn new() -> Self {
-        let mut symbols = Symbols { numbers: HashMap::new(), encoded: Vec::new() };
-        symbols.number("");
-        symbols
+impl Symbols {
+    fn begin(&mut self, texts: usize) {
+        self.of_labels.clear();
+        self.of_labels.resize(texts, 0);
+        self.others.clear();
+        self.count = 0;
+        self.encoded.clear();
+        self.add(b"");
     }
 
-    fn number(&mut self, text: &'a str) -> u32 {
-        let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
-        *self.numbers.entry(text).or_insert_with(|| {
-            put(SYMBOLS, text.as_bytes(), &mut self.encoded);
-            next
-        })
+    fn add(&mut self, text: &[u8]) -> u32 {
+        put_bytes(SYMBOLS, text, &mut self.encoded);
+        self.count += 1;
+        self.count - 1
+    }
+
+    /// The symbol of a text of labels, by its number.
+    fn of_label(&mut self, number: usize, text: &[u8]) -> u32 {
+        if self.of_labels[number] == 0 {
+            self.of_labels[number] = self.add(text);
+        }
+        self.of_labels[number]
+    }
+
+    /// The symbol of a text for people.
+    fn of_text(&mut self, text: &str, series: &BatchSeries) -> u32 {
+        if let Some(number) = series.table().text_number(text) {
+            return self.of_label(number, text.as_bytes());
+        }
+        if let Some(known) = self.others.get(text) {
+            return *known;
+        }
+        let symbol = self.add(text.as_bytes());
+        self.others.insert(text.to_owned(), symbol);
+        symbol
     }
 }
 
-/// Appends a field of bytes, which may be none.
-fn put(tag: u32, bytes: &[u8], out: &mut Vec<u8>) {
-    encode_key(tag, WireType::LengthDelimited, out);
-    encode_varint(bytes.len() as u64, out);
-    out.extend_from_slice(bytes);
-}
-
-/// Appends the request that has the points of these series, with help and units if it `describes` them.
+/// Appends the request that has these points, in the order of their series, with help and units if it
+/// `describes` them.
 pub(crate) fn encode(
     series: &BatchSeries,
-    points: &[(u32, Vec<BatchPoint>)],
+    points: &[BatchPoint],
     describes: bool,
+    symbols: &mut Symbols,
     out: &mut Vec<u8>,
 ) {
-    let mut symbols = Symbols::new();
+    symbols.begin(series.table().texts());
     let (mut all, mut one, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
-    for (number, points) in points {
+    let mut metadata = Vec::new();
+    for (number, points) in by_series(points) {
         one.clear();
         numbers.clear();
-        for (name, value) in series.labels(*number).iter() {
-            for text in [name, value] {
-                encode_varint(u64::from(symbols.number(text)), &mut numbers);
-            }
+        for (text, bytes) in series.labels(number).numbered() {
+            encode_varint(u64::from(symbols.of_label(text, bytes)), &mut numbers);
         }
-        put(LABELS, &numbers, &mut one);
-        let is_counter = series.is_counter(*number);
+        put_bytes(LABELS, &numbers, &mut one);
+        let is_counter = series.is_counter(number);
         for point in points {
             let sample = Sample {
                 value: point.value,
@@ -95,18 +117,18 @@ pub(crate) fn encode(
             };
             encoding::message::encode(SAMPLES, &sample, &mut one);
         }
-        let mut metadata = Vec::new();
+        metadata.clear();
         encoding::int32::encode(TYPE, if is_counter { &COUNTER } else { &GAUGE }, &mut metadata);
         if describes {
-            let (help, unit) = series.about(*number).help_and_unit();
+            let (help, unit) = series.about(number).help_and_unit();
             for (tag, text) in [(HELP, help), (UNIT, unit)] {
                 if !text.is_empty() {
-                    encoding::uint32::encode(tag, &symbols.number(text), &mut metadata);
+                    encoding::uint32::encode(tag, &symbols.of_text(text, series), &mut metadata);
                 }
             }
         }
-        put(METADATA, &metadata, &mut one);
-        put(SERIES, &one, &mut all);
+        put_bytes(METADATA, &metadata, &mut one);
+        put_bytes(SERIES, &one, &mut all);
     }
     out.extend_from_slice(&symbols.encoded);
     out.extend_from_slice(&all);

@@ -16,6 +16,7 @@ use crate::cursor::{CursorFile, SendCursor};
 use crate::engine::SendOutcome;
 use crate::kinds::EngineAddress;
 use crate::log_backlog::LogStock;
+use crate::pace::until_next_look;
 use crate::settings::{SendInput, SendSettings};
 use crate::stock::{SampleStock, SendStock};
 
@@ -44,6 +45,8 @@ pub struct Sender {
     cursor: SendCursor,
     stock: Box<dyn SendStock>,
     settings: SendSettings,
+    /// How often it looks for what is new.
+    every: Duration,
     /// Why points were rejected when it was told last: later ones are counted.
     rejected_why: String,
 }
@@ -75,7 +78,8 @@ impl Sender {
             }),
             SendInput::Logs => Box::new(LogStock::new(folder, address.open_for_logs(&settings)?)),
         };
-        Ok(Sender { file, cursor, stock, settings, rejected_why: String::new() })
+        let every = settings.every.unwrap_or_else(|| address.usual_every(settings.input));
+        Ok(Sender { file, cursor, stock, settings, every, rejected_why: String::new() })
     }
 
     /// What the engine has acknowledged so far.
@@ -95,6 +99,17 @@ impl Sender {
         pause: &mut dyn FnMut(Duration) -> bool,
         tell: &mut dyn FnMut(SendEvent),
     ) -> Result<bool, SendError> {
+        let has_all = self.send_all(pause, tell)?;
+        self.file.finish(&self.cursor)?;
+        Ok(has_all)
+    }
+
+    fn send_all(
+        &mut self,
+        pause: &mut dyn FnMut(Duration) -> bool,
+        tell: &mut dyn FnMut(SendEvent),
+    ) -> Result<bool, SendError> {
+        let mut has_started = false;
         loop {
             self.look(tell)?;
             let mut is_empty = true;
@@ -109,7 +124,6 @@ impl Sender {
                 };
                 if !goes_on {
                     self.stock.rewind();
-                    self.file.write(&self.cursor)?;
                     return Ok(false);
                 }
                 self.stock.settle(&mut self.cursor);
@@ -119,9 +133,15 @@ impl Sender {
                 }
             }
             let has_all = is_empty && !self.settings.follows;
-            if has_all
-                || !pause(if self.settings.follows { self.settings.every } else { Duration::ZERO })
-            {
+            let wait = match self.settings.follows {
+                true => until_next_look(self.every, self.stock.age()),
+                false => Duration::ZERO,
+            };
+            if !std::mem::replace(&mut has_started, true) && self.settings.follows {
+                // What waited before it may have been much more than what comes now.
+                heap::return_unused();
+            }
+            if has_all || !pause(wait) {
                 return Ok(true);
             }
         }

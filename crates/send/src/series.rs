@@ -1,6 +1,6 @@
 //! Series of a recording: the labels of its rows, and the points of a sample.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use metric_names::{MACHINE, MetricValue, NamesOfHost, SourcePlan};
@@ -60,13 +60,70 @@ pub(crate) struct RecordingSeries {
     meta: Meta,
 }
 
-/// Those of one source.
-struct SourceSeries {
+/// What the series of a source are called.
+struct NamedSource {
     /// Its index in the snapshot.
     index: usize,
     plan: SourcePlan,
     /// For each field of the plan, its index in the table.
     fields: Vec<Option<usize>>,
+}
+
+/// The sources of a recording, and what their series are called.
+type NamedSources = (Vec<Arc<SourceDef>>, Vec<Arc<NamedSource>>);
+
+/// What is sent of recordings: hundreds of the same sources have the names of their series once, which are
+/// some 60 KiB.
+pub(crate) struct SeriesNames {
+    selection: SourceChoice,
+    /// Those of the latest recordings of different sources.
+    known: VecDeque<NamedSources>,
+}
+
+/// So many different lists of sources are kept: versions of whit, and what their recorders read.
+const KNOWN_MAX: usize = 8;
+
+impl SeriesNames {
+    pub(crate) fn new(selection: SourceChoice) -> Self {
+        SeriesNames { selection, known: VecDeque::new() }
+    }
+
+    /// What is sent.
+    pub(crate) fn selection(&self) -> &SourceChoice {
+        &self.selection
+    }
+
+    fn of(&mut self, defs: &[Arc<SourceDef>]) -> Vec<Arc<NamedSource>> {
+        if let Some((_, named)) = self.known.iter().find(|(known, _)| known == defs) {
+            return named.clone();
+        }
+        let named = named(defs, &self.selection);
+        self.known.truncate(KNOWN_MAX - 1);
+        self.known.push_front((defs.to_vec(), named.clone()));
+        named
+    }
+}
+
+/// What the series of those sources are called that are sent.
+fn named(defs: &[Arc<SourceDef>], selection: &SourceChoice) -> Vec<Arc<NamedSource>> {
+    let mut names = NamesOfHost::new();
+    let mut named = Vec::new();
+    let mut has_machine = false;
+    for (index, def) in defs.iter().enumerate().filter(|(_, def)| selection.has(def)) {
+        let mut plan = SourcePlan::new(def, &[], &mut names);
+        if !has_machine && def.instance.is_empty() {
+            plan.add_machine(&[]);
+            has_machine = true;
+        }
+        let fields = plan.fields.iter().map(|name| def.field(name)).collect();
+        named.push(Arc::new(NamedSource { index, plan, fields }));
+    }
+    named
+}
+
+/// Those of one source.
+struct SourceSeries {
+    named: Arc<NamedSource>,
     rows: HashMap<Vec<u8>, RowSeries>,
     /// The number of the latest reading.
     reading: u64,
@@ -90,35 +147,18 @@ struct OneSeries {
 
 impl RecordingSeries {
     /// The series of the sources of a recording.
-    pub(crate) fn new(meta: &Meta, defs: &[Arc<SourceDef>], selection: &SourceChoice) -> Self {
-        let mut names = NamesOfHost::new();
-        let mut sources = Vec::new();
-        let mut has_machine = false;
-        for (index, def) in defs.iter().enumerate().filter(|(_, def)| selection.has(def)) {
-            let mut plan = SourcePlan::new(def, &[], &mut names);
-            if !has_machine && def.instance.is_empty() {
-                plan.add_machine(&[]);
-                has_machine = true;
-            }
-            let fields = plan.fields.iter().map(|name| def.field(name)).collect();
-            sources.push(SourceSeries {
-                index,
-                plan,
-                fields,
-                rows: HashMap::new(),
-                reading: 0,
-                before_ms: None,
-            });
-        }
+    pub(crate) fn new(meta: &Meta, defs: &[Arc<SourceDef>], names: &mut SeriesNames) -> Self {
+        let source =
+            |named| SourceSeries { named, rows: HashMap::new(), reading: 0, before_ms: None };
+        let sources = names.of(defs).into_iter().map(source).collect();
         RecordingSeries { sources, meta: meta.clone() }
     }
 
     /// What has to be read: the index of each source, and its fields.
     pub(crate) fn wanted(&self) -> Vec<(usize, Vec<usize>)> {
-        let one = |source: &SourceSeries| {
-            (source.index, source.fields.iter().flatten().copied().collect())
-        };
-        self.sources.iter().map(one).collect()
+        let one =
+            |named: &NamedSource| (named.index, named.fields.iter().flatten().copied().collect());
+        self.sources.iter().map(|source| one(&source.named)).collect()
     }
 
     /// Visits the number of each series of its rows.
@@ -130,8 +170,9 @@ impl RecordingSeries {
     /// Adds the points of a sample.
     pub(crate) fn add(&mut self, snapshot: &Snapshot, series: &mut BatchSeries, batch: &mut Batch) {
         for source in &mut self.sources {
-            if snapshot.fresh[source.index] {
-                source.add(&snapshot.samples[source.index], &self.meta, series, batch);
+            let index = source.named.index;
+            if snapshot.fresh[index] {
+                source.add(&snapshot.samples[index], &self.meta, series, batch);
             }
         }
     }
@@ -168,7 +209,8 @@ impl SourceSeries {
         let table = &sample.table;
         let name = table.name(row);
         let is_known = |known: &RowSeries| {
-            let texts = self.plan.texts.iter().map(|&place| self.text(table, row, place));
+            let places = self.named.plan.texts.iter();
+            let texts = places.map(|&place| self.text(table, row, place));
             known.texts.iter().map(Vec::as_slice).eq(texts)
         };
         if !self.rows.get(name).is_some_and(is_known) {
@@ -185,14 +227,15 @@ impl SourceSeries {
         let Some(known) = self.rows.get_mut(name) else { return };
         known.reading = self.reading;
         let began_ms = self.before_ms.unwrap_or_else(|| booted_ms(meta, time_ms));
-        for (metric, one) in self.plan.metrics.iter().zip(&mut known.series) {
+        let NamedSource { plan, fields, .. } = &*self.named;
+        for (metric, one) in plan.metrics.iter().zip(&mut known.series) {
             let value = match metric.value {
                 MetricValue::Info => Some(1.0),
                 MetricValue::BootTime => booted_ns(meta).map(|ns| ns as f64 / 1e9),
                 MetricValue::Time => Some(sample.realtime_ns as f64 / 1e9),
-                MetricValue::Field(place) => self.fields[place].and_then(|field| {
+                MetricValue::Field(place) => fields[place].and_then(|field| {
                     let raw = table.get(row, field)?;
-                    Some(raw_in_base(&self.plan.def.fields[field], raw, meta))
+                    Some(raw_in_base(&plan.def.fields[field], raw, meta))
                 }),
             };
             // A value that is missing now ends the series until there is one again.
@@ -208,7 +251,7 @@ impl SourceSeries {
     }
 
     fn text<'t>(&self, table: &'t Table, row: usize, place: usize) -> &'t [u8] {
-        self.fields[place].and_then(|field| table.text(row, field)).unwrap_or_default()
+        self.named.fields[place].and_then(|field| table.text(row, field)).unwrap_or_default()
     }
 
     fn find(
@@ -223,25 +266,25 @@ impl SourceSeries {
         // A row that is there from the first reading on may be as old as the machine.
         let time_ms = sample.realtime_ns.div_euclid(1_000_000);
         let began = (self.before_ms, booted_ms(meta, time_ms));
-        let found = self.plan.metrics.iter().map(|metric| {
-            let labels =
-                metric.labels(&self.plan.def, meta.host(), table.name(row), text, Some(meta));
-            let def = &self.plan.def;
+        let NamedSource { plan, fields, .. } = &*self.named;
+        let def = &plan.def;
+        let found = plan.metrics.iter().map(|metric| {
+            let labels = metric.labels(def, meta.host(), table.name(row), text, Some(meta));
             let (kind, about) = match metric.value {
-                MetricValue::Field(place) => match self.fields[place] {
+                MetricValue::Field(place) => match fields[place] {
                     Some(field) if def.fields[field].kind == Kind::Counter => {
-                        (SeriesKind::Counter, SeriesAbout::Field(def.clone(), field))
+                        (SeriesKind::Counter, SeriesAbout::field(def, field))
                     }
-                    Some(field) => (SeriesKind::Gauge, SeriesAbout::Field(def.clone(), field)),
+                    Some(field) => (SeriesKind::Gauge, SeriesAbout::field(def, field)),
                     None => (SeriesKind::Gauge, SeriesAbout::Unknown),
                 },
                 _ => (SeriesKind::Fact, about_machine(metric.name())),
             };
-            let number = series.number(labels, kind, began);
+            let number = series.number(&labels, kind, began);
             series.describe(number, about);
             OneSeries { number, is_there: false }
         });
-        let texts = self.plan.texts.iter().map(|&place| self.text(table, row, place).to_vec());
+        let texts = plan.texts.iter().map(|&place| self.text(table, row, place).to_vec());
         RowSeries { series: found.collect(), texts: texts.collect(), reading: self.reading }
     }
 }
@@ -249,7 +292,7 @@ impl SourceSeries {
 /// What a fact of the machine is.
 fn about_machine(name: &str) -> SeriesAbout {
     let known = MACHINE.iter().find(|one| one.name == name);
-    known.map_or(SeriesAbout::Unknown, |one| SeriesAbout::Machine(one.help))
+    known.map_or(SeriesAbout::Unknown, SeriesAbout::Machine)
 }
 
 /// When the machine was started, in nanoseconds since the epoch.

@@ -12,8 +12,6 @@ use nats::NatsAccess;
 use crate::SendError;
 use crate::series::SourceChoice;
 
-/// How often a sender that follows looks for what is new.
-const EVERY: Duration = Duration::from_secs(1);
 /// Less would cost a request for each sample; after more nobody follows.
 const EVERY_NS: RangeInclusive<u64> = 1_000_000_000..=3_600_000_000_000;
 
@@ -75,8 +73,9 @@ pub struct SendSettings {
     pub points_max: usize,
     /// Whether it goes on when all is sent.
     pub follows: bool,
-    /// How often it then looks for what is new, which goes in as few requests as it can.
-    pub every: Duration,
+    /// How often it then looks for what is new, which goes in as few requests as it can; without it as
+    /// often as is usual for the engine.
+    pub every: Option<Duration>,
     /// What is sent of recordings.
     pub selection: SourceChoice,
     /// What a request or a connection may take.
@@ -92,12 +91,9 @@ impl SendSettings {
     ///
     /// # Errors
     /// If it cannot be so often or so seldom.
-    pub fn every(every_ns: Option<u64>) -> Result<Duration, SendError> {
-        match every_ns {
-            None => Ok(EVERY),
-            Some(ns) if EVERY_NS.contains(&ns) => Ok(Duration::from_nanos(ns)),
-            Some(_) => Err(SendError::Every),
-        }
+    pub fn every(every_ns: Option<u64>) -> Result<Option<Duration>, SendError> {
+        let fits = every_ns.is_none_or(|ns| EVERY_NS.contains(&ns));
+        fits.then(|| every_ns.map(Duration::from_nanos)).ok_or(SendError::Every)
     }
 
     /// What it takes to get into a server of NATS, which is told the token without a word before it.
@@ -116,7 +112,7 @@ impl Default for SendSettings {
             input: SendInput::Samples,
             points_max: 10_000,
             follows: false,
-            every: EVERY,
+            every: None,
             selection,
             client,
             authorization: None,

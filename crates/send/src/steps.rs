@@ -145,11 +145,11 @@ impl StepSums {
                 continue;
             }
             for (end, value) in [("_min", one.min), ("_max", one.max)] {
-                let mut labels = series.labels(number).clone();
+                let mut labels = series.labels(number).to_labels();
                 let name = format!("{}{end}", labels.get(NAME));
                 labels.set(NAME, &name);
                 let about = series.about(number).clone();
-                let of = series.number(labels, kind, (None, self.newest_ns / 1_000_000));
+                let of = series.number(&labels, kind, (None, self.newest_ns / 1_000_000));
                 series.describe(of, about);
                 batch.points.extend(one.last.map(|last| BatchPoint { series: of, value, ..last }));
                 batch.points.extend(one.ended.map(|mark| BatchPoint { series: of, ..mark }));

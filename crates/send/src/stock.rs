@@ -1,6 +1,7 @@
 //! What a sender hands over, whatever it is: a stock behind a cursor, and the engine that takes it.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -18,6 +19,11 @@ pub(crate) trait SendStock: Send {
 
     /// Looks what there is: what is new will be read, what is gone is told.
     fn look(&mut self, cursor: &mut SendCursor) -> Result<Looked, SendError>;
+
+    /// How long ago something was written last, by the clock of the files; `None` if nobody knows.
+    fn age(&self) -> Option<Duration> {
+        None
+    }
 
     /// Looks what has come while the engine takes nothing, so that what is then deleted is counted; gives
     /// what is to be told.
@@ -69,6 +75,10 @@ impl SendStock for SampleStock {
 
     fn look(&mut self, cursor: &mut SendCursor) -> Result<Looked, SendError> {
         self.backlog.look(cursor)
+    }
+
+    fn age(&self) -> Option<Duration> {
+        self.backlog.age()
     }
 
     fn fill(&mut self, _: &SendCursor, points_max: usize) -> Result<bool, SendError> {

@@ -18,6 +18,7 @@ use crate::backlog::{OpenRecording, forget_ended};
 use crate::batch::{Batch, BatchPoint, BatchSeries};
 use crate::cursor::{CursorFile, RecordingCursor};
 use crate::kinds::EngineAddress;
+use crate::series::SeriesNames;
 use crate::settings::SendSettings;
 
 /// Points of a window.
@@ -71,12 +72,13 @@ pub fn verify(
     let mut engine = address.asked(settings)?;
     let mut report = VerifyReport::default();
     let (mut series, mut batch) = (BatchSeries::default(), Batch::default());
+    let (definitions, mut names) =
+        (source::definitions(), SeriesNames::new(settings.selection.clone()));
     for path in recordings_in(folder)? {
-        let Ok(reader) = Reader::open(&path, &source::definitions()) else { continue };
+        let Ok(reader) = Reader::open(&path, &definitions) else { continue };
         let Some(sent) = cursor.recordings.get(&reader.file_id()) else { continue };
         series.clear();
-        let mut open =
-            OpenRecording::new(reader, &RecordingCursor::default(), &settings.selection)?;
+        let mut open = OpenRecording::new(reader, &RecordingCursor::default(), &mut names)?;
         while open.reader.next_number() < sent.next
             && open.read(&mut series, &mut batch)? == ReadOutcome::Sample
         {
@@ -111,7 +113,7 @@ fn compare(
         let (Some(first_ms), Some(last_ms)) = (times().min(), times().max()) else { continue };
         let held = engine.points(host, first_ms, last_ms)?;
         for (number, points) in wanted {
-            let labels = series.labels(number);
+            let labels = &series.labels(number).to_labels();
             let held = held.get(labels).map_or(&[][..], Vec::as_slice);
             report.add(labels, &compared(&points, held));
         }

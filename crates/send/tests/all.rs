@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+/// Tests count what their own thread holds.
+#[global_allocator]
+static ALLOCATOR: testkit::CountingAllocator = testkit::CountingAllocator;
+
 mod clickhouse;
 mod dashboard;
 mod deliveries;
@@ -10,6 +14,7 @@ mod jetstream;
 mod journal;
 mod log_read;
 mod logs;
+mod memory;
 mod otlp;
 mod proxy;
 mod read_back;

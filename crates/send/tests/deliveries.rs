@@ -247,7 +247,9 @@ fn a_sender_that_follows_sends_what_is_recorded_meanwhile() {
     // Nothing is there at first; recordings come, two are closed and one is not.
     let mut writer = None;
     let mut looks = 0;
-    let mut pause = |_: Duration| {
+    let mut pause = |wait: Duration| {
+        // Samples are gathered for 2 s at most.
+        assert!(!wait.is_zero() && wait <= Duration::from_secs(2), "{wait:?}");
         looks += 1;
         if looks == 2 {
             writer = Some(record(folder.path(), Path::new("/"), &["cpu", "memory"], |_| ()));

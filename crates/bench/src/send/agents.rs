@@ -113,29 +113,43 @@ pub(super) struct Protocol {
     kind: &'static str,
     /// What the receiver understands.
     receiver: Understands,
-    /// What `--every` says.
-    every: &'static str,
+    /// What `--every` says, if it is given.
+    every: Option<&'static str>,
 }
 
 impl Protocol {
-    /// Each as soon as samples are there, and in requests of 5 s, which is how long Prometheus itself waits
-    /// at most before it sends by remote write.
-    pub(super) const ALL: [Protocol; 8] = [
-        Self::new("remote write 2.0", "remote-write", Understands::RemoteWrite2, "1s"),
-        Self::new("remote write 1.0", "remote-write", Understands::Nothing, "1s"),
-        Self::new("OTLP", "otlp", Understands::Nothing, "1s"),
-        Self::new("line protocol", "influx", Understands::Nothing, "1s"),
-        Self::new("remote write 2.0, every 5 s", "remote-write", Understands::RemoteWrite2, "5s"),
-        Self::new("remote write 1.0, every 5 s", "remote-write", Understands::Nothing, "5s"),
-        Self::new("OTLP, every 5 s", "otlp", Understands::Nothing, "5s"),
-        Self::new("line protocol, every 5 s", "influx", Understands::Nothing, "5s"),
+    /// Each as it is by default, with a request for each sample, and in requests of 5 s, which is how long
+    /// Prometheus itself waits at most before it sends by remote write.
+    pub(super) const ALL: [Protocol; 12] = [
+        Self::new("remote write 2.0", "remote-write", Understands::RemoteWrite2, None),
+        Self::new("remote write 1.0", "remote-write", Understands::Nothing, None),
+        Self::new("OTLP", "otlp", Understands::Nothing, None),
+        Self::new("line protocol", "influx", Understands::Nothing, None),
+        Self::new(
+            "remote write 2.0, every 1 s",
+            "remote-write",
+            Understands::RemoteWrite2,
+            Some("1s"),
+        ),
+        Self::new("remote write 1.0, every 1 s", "remote-write", Understands::Nothing, Some("1s")),
+        Self::new("OTLP, every 1 s", "otlp", Understands::Nothing, Some("1s")),
+        Self::new("line protocol, every 1 s", "influx", Understands::Nothing, Some("1s")),
+        Self::new(
+            "remote write 2.0, every 5 s",
+            "remote-write",
+            Understands::RemoteWrite2,
+            Some("5s"),
+        ),
+        Self::new("remote write 1.0, every 5 s", "remote-write", Understands::Nothing, Some("5s")),
+        Self::new("OTLP, every 5 s", "otlp", Understands::Nothing, Some("5s")),
+        Self::new("line protocol, every 5 s", "influx", Understands::Nothing, Some("5s")),
     ];
 
     const fn new(
         name: &'static str,
         kind: &'static str,
         receiver: Understands,
-        every: &'static str,
+        every: Option<&'static str>,
     ) -> Self {
         Protocol { name, kind, receiver, every }
     }
@@ -172,8 +186,9 @@ impl Agent {
             std::fs::read_dir(folder).into_iter().flatten().flatten().any(is_whit)
         })?;
         let mut send = Command::new(program);
-        send.args(["send", "--follow", "--every", protocol.every, "--to"]);
-        send.arg(format!("{}=http://{}", protocol.kind, receiver.address)).arg(folder);
+        send.args(["send", "--follow", "--to"]);
+        send.arg(format!("{}=http://{}", protocol.kind, receiver.address));
+        send.args(protocol.every.map(|every| format!("--every={every}"))).arg(folder);
         let mut send = Running::start(silent(&mut send))?;
         send.wait_until(PATIENCE, || receiver.bytes() > 0)?;
         let way = Way::Pushed { receiver, whit: program.to_owned(), folder: folder.to_owned() };

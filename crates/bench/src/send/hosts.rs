@@ -3,7 +3,8 @@
 //! Each host has a recording of its own, as a central server keeps it (`whit log central --recordings`): a
 //! sample of this machine, whose counters grow.  Half of them is in one folder, half in another, each with
 //! a `whit send --follow` by remote write.  A second is *behind* while not every host's sample of it is
-//! acknowledged; that is looked at before the next second is written, so 0 or 1 are as it should be.
+//! acknowledged; that is looked at before the next second is written, so 0 to 2 are as it should be: samples
+//! are gathered for 2 s.
 //!
 //! The writer of the recordings is this program: on a real network it is the hosts and the central server.
 
@@ -15,7 +16,7 @@ use procfs::stat::{StatLine, parse_stat_totals};
 use recording::{ReadOutcome, Reader, Writer, WriterOptions};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use sample::{Kind, Meta, Snapshot, SourceDef};
-use serde_json::Value;
+use send::CursorFile;
 
 use super::SendPlan;
 use crate::Progress;
@@ -136,13 +137,10 @@ impl Hosts {
     fn acknowledged(&self) -> Result<(u64, u64)> {
         let (mut least, mut points) = (u64::MAX, 0);
         for folder in &self.folders {
-            let path = folder.join(format!(".send-{CURSOR}.json"));
-            let text = std::fs::read(&path).with_context(|| path.display().to_string())?;
-            let cursor: Value = serde_json::from_slice(&text).unwrap_or_default();
-            let known = cursor["recordings"].as_array().map_or(&[][..], Vec::as_slice);
-            let next = known.iter().filter_map(|one| one["next"].as_u64()).min();
+            let cursor = CursorFile::read(folder, CURSOR)?.unwrap_or_default();
+            let next = cursor.recordings.values().map(|one| one.next).min();
             least = least.min(next.unwrap_or(0));
-            points += cursor["points_sent"].as_u64().unwrap_or(0);
+            points += cursor.points_sent;
         }
         Ok((least, points))
     }

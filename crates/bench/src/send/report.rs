@@ -36,7 +36,8 @@ pub(super) fn report(
         "\nWhit: `whit record` and `whit send --follow`, both programs, to a receiver that counts, as\n\
          does collectd's write_http; the others are scraped once a second, packed if they can.\n\
          Bytes: payload of TCP, both directions.\n\
-         Every 5 s: a request has the samples of 5 s, and the engine has them so much later.",
+         A request has the samples of 2 s; every 1 s, of each second; every 5 s, of 5 s, and the\n\
+         engine has them so much later.",
     );
     let note = |(rival, why): &(Rival, String)| {
         format!("{} is not measured: {}", rival.name(), why.trim_end_matches('.'))

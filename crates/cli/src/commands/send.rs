@@ -35,7 +35,8 @@ pub(crate) struct SendArguments {
     /// Go on when all is sent: with new samples as they are recorded
     #[arg(long)]
     follow: bool,
-    /// With --follow: look for new samples so often [1s]: of several in one request (5s) each costs less
+    /// With --follow: look for what is new so often [2s; jetstream, graphite, whit and log records 1s]: of
+    /// several samples in one request each costs less
     #[arg(long, value_name = "LENGTH", requires = "follow", value_parser = text::quantity::parse_span_ns)]
     every: Option<u64>,
     /// Send these sources, with commas between; without it all but those with a row for each process
