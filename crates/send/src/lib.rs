@@ -24,6 +24,7 @@ mod asked;
 mod backlog;
 mod batch;
 mod clickhouse;
+mod clock;
 mod cursor;
 mod engine;
 mod error;

@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use recording::Reader;
 
 use crate::SendError;
+use crate::clock;
 use crate::cursor::{RecordingCursor, SendCursor};
 
 /// The recordings of a folder.
@@ -121,7 +122,7 @@ impl RecordingFiles {
 
 /// How long ago the newest of these was written; nothing if that is to come by the clock.
 pub(crate) fn age_of<'a>(readers: impl Iterator<Item = &'a Reader>) -> Option<Duration> {
-    readers.filter_map(Reader::written).max()?.elapsed().ok()
+    readers.filter_map(Reader::written).max().and_then(clock::age)
 }
 
 /// What tells a file from another one of its name; 0 if it is gone.

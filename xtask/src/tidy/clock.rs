@@ -31,6 +31,7 @@ const CLOCKS: &[(&str, &str)] = &[
     ("crates/run/src/engine/os.rs", "is the clock of running jobs"),
     ("crates/run/src/hosts/", "waits for hosts before any job runs"),
     ("crates/run/src/semaphore.rs", "waits for a slot before any job runs"),
+    ("crates/send/src/clock.rs", "tells how old the newest sample is that waits to be sent"),
     ("crates/serve/src/clock.rs", "is the clock of queries that may not take too long"),
     ("crates/source/src/exit/taskstats.rs", "asks when this machine was started"),
     ("crates/source/src/process_counters.rs", "compares with start times of processes"),
