@@ -56,12 +56,15 @@ pub fn parse_span(text: &str) -> Result<Duration, QuantityError> {
     number.checked_mul(unit_ms).map(Duration::from_millis).ok_or(QuantityError::TooLong)
 }
 
-/// Reads a span of time as [`parse_span`] does, in nanoseconds: at most half of what 64 bits count,
-/// so that sums with the clock do not overflow.
+/// Reads a span of time that has its unit, in nanoseconds: at most half of what 64 bits count, so that
+/// sums with the clock do not overflow.  collectl's `-R` refuses a number alone, too.
 ///
 /// # Errors
-/// If the text is no span of time, or too long a one.
+/// If the text is no span of time, has no unit, or is too long a one.
 pub fn parse_span_ns(text: &str) -> Result<u64, QuantityError> {
+    if text.ends_with(|last: char| last.is_ascii_digit()) {
+        return Err(QuantityError::NotASpan);
+    }
     let ns = u64::try_from(parse_span(text)?.as_nanos()).ok();
     ns.filter(|&ns| ns < u64::MAX / 2).ok_or(QuantityError::TooLong)
 }
@@ -103,5 +106,6 @@ mod tests {
         assert_eq!(parse_span("99999999999999999d"), Err(QuantityError::TooLong));
         assert_eq!(parse_span_ns("2w"), Ok(14 * 86_400_000_000_000));
         assert_eq!(parse_span_ns("20000w"), Err(QuantityError::TooLong));
+        assert_eq!(parse_span_ns("5"), Err(QuantityError::NotASpan));
     }
 }
