@@ -234,8 +234,9 @@ fn readme(seeds: &Seeds, root: &Path) -> anyhow::Result<String> {
     let p50_us = cell(&runs, &seeds.name, columns, "2 1 stdout yes yes no", 2)?;
     text += &format!(
         "\nAs {} measured it; {}.\n\
-         The log call is the mean of a thread's first 10,000, as it was published; in it the thread's \
-         ring grows from 16 KiB. The median call takes {} ns.\n",
+         The log call is the mean of a thread's first 10,000, as it was published, after the thread has \
+         asked for its ring; without that the ring grows in them, for about a millisecond. The median \
+         call takes {} ns.\n",
         link("the run", &seeds.name),
         runs_of_their_own.join(", "),
         written(p50_us * 1e3)
