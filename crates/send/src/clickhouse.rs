@@ -17,9 +17,9 @@ use http_client::{ClientAnswer, ClientSettings, HttpClient, HttpUrl, Method, Sta
 use log_format::{JsonFormat, LogRecord, RecordFormat as _, write_message};
 use metric_names::JOB;
 use promql::{Labels, NAME};
-use prost::encoding::encode_varint;
 use serde_json::Value;
 use text::error_text::with_causes;
+use varint::put_bytes;
 
 use crate::SendError;
 use crate::asked::{AsksPoints, Points};
@@ -227,7 +227,7 @@ impl ClickHouse {
         let mut rows = Vec::new();
         for entry in &lacking {
             rows.extend_from_slice(batch.text(entry));
-            push_text(&mut rows, batch.store.as_bytes());
+            put_bytes(&mut rows, batch.store.as_bytes());
             rows.extend_from_slice(&entry.segment.to_le_bytes());
             rows.extend_from_slice(&entry.next.to_le_bytes());
         }
@@ -277,22 +277,16 @@ pub(crate) fn point_of(row: &Value, host: &str) -> Option<(Labels, i64, f64)> {
 /// What a row of a series has between its time and its value: host, name and other labels.
 fn head(labels: SeriesLabels<'_>) -> Vec<u8> {
     let mut head = Vec::new();
-    push_text(&mut head, labels.get("instance").as_bytes());
-    push_text(&mut head, labels.get(NAME).as_bytes());
+    put_bytes(&mut head, labels.get("instance").as_bytes());
+    put_bytes(&mut head, labels.get(NAME).as_bytes());
     let is_other = |(name, _): &(&str, &str)| ![NAME, "instance", "job"].contains(name);
     let others: Vec<(&str, &str)> = labels.iter().filter(is_other).collect();
-    encode_varint(others.len() as u64, &mut head);
+    varint::put(&mut head, others.len() as u64);
     for (name, value) in others {
-        push_text(&mut head, name.as_bytes());
-        push_text(&mut head, value.as_bytes());
+        put_bytes(&mut head, name.as_bytes());
+        put_bytes(&mut head, value.as_bytes());
     }
     head
-}
-
-/// Appends a text behind its length.
-fn push_text(out: &mut Vec<u8>, text: &[u8]) {
-    encode_varint(text.len() as u64, out);
-    out.extend_from_slice(text);
 }
 
 impl AsksPoints for ClickHouse {
@@ -357,16 +351,16 @@ impl LogEngine for ClickHouse {
         out.extend_from_slice(&record.time_ns.to_le_bytes());
         let origin = &record.origin;
         for text in [record.level().name(), origin.host, origin.process] {
-            push_text(out, text.as_bytes());
+            put_bytes(out, text.as_bytes());
         }
         out.extend_from_slice(&origin.pid.to_le_bytes());
-        push_text(out, record.logger().as_bytes());
+        put_bytes(out, record.logger().as_bytes());
         self.scratch.clear();
         write_message(&mut self.scratch, record);
-        push_text(out, &self.scratch);
+        put_bytes(out, &self.scratch);
         self.scratch.clear();
         self.format.put(&mut self.scratch, record);
-        push_text(out, self.scratch.trim_ascii_end());
+        put_bytes(out, self.scratch.trim_ascii_end());
     }
 
     fn hand_over(&mut self, batch: &LogBatch, entries: Range<usize>) -> SendOutcome {
