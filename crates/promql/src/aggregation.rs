@@ -160,9 +160,10 @@ fn average(values: &[f64]) -> f64 {
     mean
 }
 
+/// The variance, as Prometheus 2.42 adds it up: a single value has none, and be it infinite.
 fn variance(values: &[f64]) -> f64 {
-    let (mut mean, mut squares) = (0.0, 0.0);
-    for (index, &value) in values.iter().enumerate() {
+    let (mut mean, mut squares) = (values.first().copied().unwrap_or(f64::NAN), 0.0);
+    for (index, &value) in values.iter().enumerate().skip(1) {
         let delta = value - mean;
         mean += delta / (index + 1) as f64;
         squares += delta * (value - mean);

@@ -105,6 +105,10 @@ impl Evaluation<'_> {
         right: &[Element],
         time_ms: i64,
     ) -> Result<Vec<Element>, QueryError> {
+        if left.is_empty() || right.is_empty() {
+            // Nothing can match: Prometheus does not look whether labels are unique then.
+            return Ok(Vec::new());
+        }
         let is_swapped = matches!(binary.many, Many::Right(_));
         let (many, one) = if is_swapped { (right, left) } else { (left, right) };
         let mut partners: LabelMap<Labels, &Element> = LabelMap::default();

@@ -310,7 +310,7 @@ impl Planner {
         let place =
             self.place(self.selections.len(), selector.at.as_ref(), selector.offset.as_ref())?;
         let from_ms = place.time_ms(period.start_ms) - length_ms;
-        let to_ms = place.time_ms(period.end_ms);
+        let to_ms = place.time_ms(period.last_ms());
         let matchers = matchers(selector)?;
         self.selections.push(Selection { matchers, from_ms, to_ms, is_window, fold: None });
         Ok(place)

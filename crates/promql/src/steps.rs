@@ -20,4 +20,12 @@ impl QuerySteps {
         }
         (self.end_ms - self.start_ms).unsigned_abs() / self.step_ms.unsigned_abs() + 1
     }
+
+    /// The time of its last step, which may be before its end; the end, if it has none.
+    pub(crate) fn last_ms(&self) -> i64 {
+        match self.end_ms < self.start_ms {
+            true => self.end_ms,
+            false => self.end_ms - (self.end_ms - self.start_ms) % self.step_ms,
+        }
+    }
 }

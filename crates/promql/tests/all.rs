@@ -7,3 +7,4 @@ mod common;
 mod hostile;
 mod meaning;
 mod pieces;
+mod random_queries;
