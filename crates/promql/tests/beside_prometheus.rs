@@ -112,6 +112,8 @@ pub(crate) enum Form {
     Instant(i64),
     /// Over all samples, by a step in milliseconds.
     Range(i64),
+    /// Over a period.
+    Period(QuerySteps),
 }
 
 impl Form {
@@ -122,9 +124,9 @@ impl Form {
                 let parameters = [("query", query), ("time", &seconds(time_ms))];
                 http(address, "POST", "/api/v1/query", &parameters).body
             }
-            Form::Range(step_ms) => {
-                let (start, end) = (seconds(START_MS - 60_000), seconds(END_MS + 60_000));
-                let step = seconds(step_ms);
+            Form::Range(step_ms) => Form::Period(whole(step_ms)).theirs(address, query),
+            Form::Period(QuerySteps { start_ms, end_ms, step_ms }) => {
+                let [start, end, step] = [start_ms, end_ms, step_ms].map(seconds);
                 let parameters =
                     [("query", query), ("start", &start[..]), ("end", &end), ("step", &step)];
                 http(address, "POST", "/api/v1/query_range", &parameters).body
@@ -133,14 +135,18 @@ impl Form {
     }
 
     pub(crate) fn ours(self, storage: &MemoryStorage, query: &str) -> String {
-        let period =
-            |step_ms| QuerySteps { start_ms: START_MS - 60_000, end_ms: END_MS + 60_000, step_ms };
         let answer = match self {
             Form::Instant(time_ms) => instant(storage, query, time_ms),
-            Form::Range(step_ms) => range(storage, query, period(step_ms)),
+            Form::Range(step_ms) => range(storage, query, whole(step_ms)),
+            Form::Period(period) => range(storage, query, period),
         };
         text(answer)
     }
+}
+
+/// The period of all samples.
+fn whole(step_ms: i64) -> QuerySteps {
+    QuerySteps { start_ms: START_MS - 60_000, end_ms: END_MS + 60_000, step_ms }
 }
 
 fn text(answer: Result<QueryValue, QueryError>) -> String {
