@@ -124,7 +124,7 @@ impl FilterArguments {
             from_ns,
             until_ns,
             pairs: self.pair.clone(),
-            text: self.text.clone(),
+            text: self.text.clone().into(),
             regex: regex.transpose().context("--regex")?,
             words: self.word.clone(),
             all_kinds: self.all,
