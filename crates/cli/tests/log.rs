@@ -24,6 +24,24 @@ pub(crate) fn with_store() -> tempfile::TempDir {
     folder
 }
 
+#[test]
+fn a_run_without_the_central_server_ends_and_the_next_one_sends() {
+    let folder = folder();
+    let here = folder.path();
+    write(&here.join("rings"));
+    let once = "proxy --directory rings --central ./socket --spool spool --once";
+    let failed = whit(here, once);
+    let said = String::from_utf8_lossy(&failed.stderr);
+    assert!(!failed.status.success(), "{failed:?}");
+    assert!(said.contains("./socket: No such file"), "{said}");
+    assert!(said.contains("waits in the spool for the next run"), "{said}");
+    let central = start(here, "central --store store --listen ./socket");
+    let sent = whit(here, once);
+    assert!(sent.status.success(), "{sent:?}");
+    assert_eq!(text(&whit(here, "query store --count")).trim(), "5");
+    end(central);
+}
+
 fn lines(text: &str) -> usize {
     text.lines().count()
 }
