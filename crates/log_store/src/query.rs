@@ -166,6 +166,10 @@ impl Filter {
     }
 
     pub(crate) fn wants_process(&self, info: &log_protocol::ProcessInfo) -> bool {
+        // It is asked of each record.
+        if self.process.is_empty() && self.host.is_empty() {
+            return true;
+        }
         let is_named = matches(&self.process, &info.name)
             || self.process.parse::<u32>().is_ok_and(|pid| pid == info.pid);
         is_named && matches(&self.host, &info.host)
