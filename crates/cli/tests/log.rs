@@ -96,6 +96,13 @@ fn filters_choose_the_same_records_everywhere() {
     let said = whit(here, "stats elsewhere");
     let said = String::from_utf8_lossy(&said.stderr).into_owned();
     assert!(said.contains("no store is at elsewhere: name its folder"), "{said}");
+    // A folder without a store has no records, and is not what was meant.
+    for verb in ["query", "verify", "stats", "tail --no-follow"] {
+        let said = whit(here, &format!("{verb} rings"));
+        assert!(!said.status.success(), "{said:?}");
+        let said = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert!(said.contains("no store is at rings: name its folder"), "{verb}: {said}");
+    }
     assert_eq!(lines(&text(&whit(here, "query store --limit 2"))), 2);
     assert_eq!(whit(here, "query store --logger none").status.code(), Some(1));
     for deep in ["", " --deep"] {
