@@ -127,7 +127,7 @@ fn run() -> ExitCode {
     let words = match commands::run::config::configured(words) {
         Ok(words) => words,
         Err(error) => {
-            stderr::message(usage::in_one_line(&format!("{error:#}")));
+            stderr::message(usage::in_one_line(&stderr::causes(&error)));
             return ExitCode::from(failure);
         }
     };
@@ -182,7 +182,7 @@ fn failed(error: &anyhow::Error, failure: u8) -> u8 {
     if stderr::is_broken_pipe(error) {
         return 0;
     }
-    stderr::message(usage::in_one_line(&format!("{error:#}")));
+    stderr::message(usage::in_one_line(&stderr::causes(error)));
     failure
 }
 

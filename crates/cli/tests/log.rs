@@ -24,6 +24,24 @@ pub(crate) fn with_store() -> tempfile::TempDir {
     folder
 }
 
+#[test]
+fn a_run_without_the_central_server_ends_and_the_next_one_sends() {
+    let folder = folder();
+    let here = folder.path();
+    write(&here.join("rings"));
+    let once = "proxy --directory rings --central ./socket --spool spool --once";
+    let failed = whit(here, once);
+    let said = String::from_utf8_lossy(&failed.stderr);
+    assert!(!failed.status.success(), "{failed:?}");
+    assert!(said.contains("./socket: No such file"), "{said}");
+    assert!(said.contains("waits in the spool for the next run"), "{said}");
+    let central = start(here, "central --store store --listen ./socket");
+    let sent = whit(here, once);
+    assert!(sent.status.success(), "{sent:?}");
+    assert_eq!(text(&whit(here, "query store --count")).trim(), "5");
+    end(central);
+}
+
 fn lines(text: &str) -> usize {
     text.lines().count()
 }
@@ -78,6 +96,13 @@ fn filters_choose_the_same_records_everywhere() {
     let said = whit(here, "stats elsewhere");
     let said = String::from_utf8_lossy(&said.stderr).into_owned();
     assert!(said.contains("no store is at elsewhere: name its folder"), "{said}");
+    // A folder without a store has no records, and is not what was meant.
+    for verb in ["query", "verify", "stats", "tail --no-follow"] {
+        let said = whit(here, &format!("{verb} rings"));
+        assert!(!said.status.success(), "{said:?}");
+        let said = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert!(said.contains("no store is at rings: name its folder"), "{verb}: {said}");
+    }
     assert_eq!(lines(&text(&whit(here, "query store --limit 2"))), 2);
     assert_eq!(whit(here, "query store --logger none").status.code(), Some(1));
     for deep in ["", " --deep"] {

@@ -322,9 +322,15 @@ fn a_folder_of_journals_goes_on_where_it_was_read() {
     once(here, &input);
     upload(&journal, 1_800_000_002, "three");
     once(here, &input);
+    upload(&journal, 1_800_000_003, "four");
+    once(here, &input);
     let found = query(here, "--logger journal");
     let texts: Vec<&str> = found.iter().map(|one| one["message"].as_str().unwrap()).collect();
-    assert_eq!(texts, ["one", "two", "three"], "{found:#?}");
+    assert_eq!(texts, ["one", "two", "three", "four"], "{found:#?}");
+    // The last but one, behind which the last was found, says what the saved place does not.
+    let cursors = found.iter().map(|one| one["data"]["Cursor"].as_str().unwrap());
+    let begins: Vec<&str> = cursors.map(|cursor| &cursor[..2]).collect();
+    assert_eq!(begins, ["s=", "s=", "i=", "i="], "{found:#?}");
     for one in &found {
         let (data, level) = (&one["data"], &one["level"]);
         assert_eq!((&data["Host"], &data["Process"]), (&"far".into(), &"prog".into()), "{one}");

@@ -86,6 +86,7 @@ fn options_choose_what_is_viewed() {
     let refused = whit(here, "view store");
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(said.contains("must be a terminal; whit log query"), "{said}");
+    assert_eq!(said.matches("must be a terminal").count(), 1, "{said}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub use csv::CsvFormat;
 pub use drain::{Drain, DrainCounters, DrainError, Recovered, RecoveredRings, recover};
 pub use format::{FormatOptions, RecordFormat};
 pub use json::JsonFormat;
-pub use message::write_message;
+pub use message::{message, write_message};
 pub use output::{LogOutputOptions, OutputError, format_named, open_output};
 pub use read_json::ReadRecord;
 pub use record::{LogRecord, RecordField, RecordOrigin, shown_level};

@@ -45,6 +45,35 @@ pub(crate) fn without_cut_note(message: &str) -> &str {
     message.rfind(CUT).filter(|_| message.ends_with(']')).map_or(message, |at| &message[..at])
 }
 
+/// The message of a record, which [`write_message`] puts in place of what is in `scratch`, unless the record
+/// or its call site has it as it is: who only looks at it needs no copy then.
+pub fn message<'m>(record: &LogRecord<'m>, scratch: &'m mut Vec<u8>) -> &'m [u8] {
+    match message_as_it_is(record) {
+        Some(message) => message,
+        None => {
+            scratch.clear();
+            write_message(scratch, record);
+            scratch
+        }
+    }
+}
+
+/// The message that is a text without places, or one place with a text.
+fn message_as_it_is<'a>(record: &LogRecord<'a>) -> Option<&'a [u8]> {
+    let site = record.site.filter(|site| site.role == SiteRole::Message)?;
+    if record.record.kind != kind::LOG || record.is_cut() {
+        return None;
+    }
+    let place = match site.format_kind {
+        FormatKind::Plain if site.types.is_empty() => return Some(site.format.as_bytes()),
+        FormatKind::Plain => return None,
+        FormatKind::Braces | FormatKind::Cpp => "{}",
+        FormatKind::Printf => "%s",
+    };
+    let is_text = site.types == [ArgumentType::Text] && site.format == place;
+    if is_text { record.record.text() } else { None }
+}
+
 fn write_whole_message(out: &mut Vec<u8>, record: &LogRecord<'_>) {
     if let Some(notice) = record.record.notice() {
         return put_notice(out, &notice, record);
@@ -662,19 +691,69 @@ mod tests {
     use crate::record::RecordOrigin;
     use text::plain::is_beyond_ascii;
 
-    fn dictionary(format: &str, kind: u8) -> Dictionary {
+    const THREE: [ArgumentType; 3] = [ArgumentType::Text, ArgumentType::Signed, ArgumentType::Char];
+
+    fn dictionary(format: &str, kind: u8, types: &[ArgumentType], role: u8) -> Dictionary {
         let mut site = 7_u32.to_le_bytes().to_vec();
-        site.extend_from_slice(&[4, kind, 3, 0]);
+        site.extend_from_slice(&[4, kind, types.len() as u8, role]);
         for text in ["f", "r", format] {
             site.extend_from_slice(&(text.len() as u32).to_le_bytes());
         }
         site.extend_from_slice(&[0; 4]);
-        let types = [ArgumentType::Text, ArgumentType::Signed, ArgumentType::Char];
         site.extend(types.iter().map(|kind| *kind as u8));
         site.extend_from_slice(format!("fr{format}").as_bytes());
         let mut dictionary = Dictionary::default();
         assert!(dictionary.add(&encode_entry(1, entry::SITE, &site)).is_ok());
         dictionary
+    }
+
+    /// The bytes of a record of the only call site.
+    fn record_bytes(payload: &[u8], kind: u8, flags: u8) -> Vec<u8> {
+        let size = logring::abi::RECORD_HEAD + payload.len();
+        let mut bytes = logring::abi::word0(size, kind, flags).to_le_bytes().to_vec();
+        bytes.extend_from_slice(&[0; 8]);
+        bytes.extend_from_slice(&1_u64.to_le_bytes());
+        bytes.extend_from_slice(payload);
+        bytes
+    }
+
+    #[test]
+    fn a_message_without_a_copy_is_the_message() {
+        let types: [&[ArgumentType]; 4] =
+            [&[], &[ArgumentType::Text], &[ArgumentType::Bytes], &THREE];
+        let formats = ["{}", "%s", "", "{:?}", "%5s", "{} ", "plain", "{0}"];
+        let payload = |length: u32| {
+            let mut payload = length.to_le_bytes().to_vec();
+            payload.extend_from_slice(b"a text\xff {} %s of 24.");
+            payload.resize(32, 0);
+            payload
+        };
+        let (mut scratch, mut without) = (Vec::new(), 0);
+        for (format, types) in formats.iter().flat_map(|one| types.map(|types| (one, types))) {
+            for (format_kind, role) in [(1, 0), (2, 0), (3, 0), (4, 0), (1, 1), (3, 2)] {
+                let dictionary = dictionary(format, format_kind, types, role);
+                let cut = logring::abi::FLAG_CUT;
+                // Of the last, the text is longer than the record.
+                for (length, kind, flags) in [
+                    (22, kind::LOG, 4),
+                    (22, kind::LOG, 4 | cut),
+                    (22, kind::SUPPRESSED, 4),
+                    (99, kind::LOG, 4),
+                ] {
+                    let bytes = record_bytes(&payload(length), kind, flags);
+                    let record = RecordIterator::new(&bytes, 0).next().and_then(Result::ok);
+                    let record = record.expect("a record");
+                    let record = LogRecord::new(&record, &dictionary, RecordOrigin::default(), 0);
+                    let mut whole = Vec::new();
+                    write_message(&mut whole, &record);
+                    scratch.clear();
+                    assert_eq!(message(&record, &mut scratch), whole, "{format} {types:?}");
+                    without += usize::from(scratch.is_empty() && !whole.is_empty());
+                }
+            }
+        }
+        // Two places of Rust and C++, one of C, and plain formats.
+        assert!(without > 10, "{without}");
     }
 
     #[test]
@@ -690,7 +769,7 @@ mod tests {
         ];
         let mut plain = 0;
         for (format, kind) in formats.iter().flat_map(|one| [(one, 1_u8), (one, 2), (one, 3)]) {
-            let dictionary = dictionary(format, kind);
+            let dictionary = dictionary(format, kind, &THREE, 0);
             for (text, c) in texts.iter().flat_map(|text| ['c', '"', '>', 'é'].map(|c| (text, c)))
             {
                 let mut payload = (text.len() as u32).to_le_bytes().to_vec();
@@ -698,11 +777,7 @@ mod tests {
                 payload.resize(payload.len().next_multiple_of(8), 0);
                 payload.extend_from_slice(&34_i64.to_le_bytes());
                 payload.extend_from_slice(&u64::from(u32::from(c)).to_le_bytes());
-                let size = logring::abi::RECORD_HEAD + payload.len();
-                let mut bytes = logring::abi::word0(size, kind::LOG, 4).to_le_bytes().to_vec();
-                bytes.extend_from_slice(&[0; 8]);
-                bytes.extend_from_slice(&1_u64.to_le_bytes());
-                bytes.extend_from_slice(&payload);
+                let bytes = record_bytes(&payload, kind::LOG, 4);
                 let record = RecordIterator::new(&bytes, 0).next().and_then(Result::ok);
                 let record = record.expect("a record");
                 let record = LogRecord::new(&record, &dictionary, RecordOrigin::default(), 0);

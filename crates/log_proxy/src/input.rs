@@ -12,6 +12,7 @@ mod fields;
 mod follow;
 mod frames;
 mod journal;
+mod journal_cursor;
 mod journal_files;
 mod kept;
 mod kernel;

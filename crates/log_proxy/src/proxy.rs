@@ -60,6 +60,10 @@ const FLUSHES: Duration = Duration::from_millis(1);
 /// then a sleep may be long.  A process does so ten times a second at most, for some microseconds each.
 const QUIET: Duration = Duration::from_millis(100);
 
+/// Failures of the central server in a row that are waited for by who does not wait for ever: with the
+/// pauses between them some three seconds, in which one that is started at the same time can be there.
+const FAILURES_MAX: u32 = 7;
+
 /// How a proxy works.
 #[derive(Debug, Clone)]
 pub struct ProxySettings {
@@ -246,6 +250,20 @@ impl Proxy {
     pub fn is_all_committed(&mut self) -> bool {
         let is_safe = if self.is_local() { !self.local.is_stuck() } else { self.is_connected() };
         is_safe && self.refusal.is_none() && self.gaps.is_empty() && self.spool.is_acknowledged()
+    }
+
+    /// Why it makes no sense to wait until all is committed: nothing more can be read, the end is reached or
+    /// the spool has no room, and the central server has failed several times in a row.
+    #[must_use]
+    pub fn given_up(&self, is_all_read: bool) -> Option<String> {
+        let central = self.settings.central.as_ref()?;
+        let why = self.link.failure.as_ref().filter(|_| self.link.failures >= FAILURES_MAX)?;
+        let is_waiting = is_all_read || self.refusal.is_some();
+        is_waiting.then(|| {
+            format!(
+                "the central server at {central}: {why}; what was read waits in the spool for the next run"
+            )
+        })
     }
 
     /// Whether there is no central server.
@@ -491,6 +509,9 @@ impl Proxy {
             _ => {}
         });
         let any = matches!(received, Ok(true));
+        if any {
+            self.link.failures = 0;
+        }
         if let Err(error) = received {
             self.link.fail(error.to_string());
             return true;

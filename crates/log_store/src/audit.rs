@@ -112,6 +112,9 @@ impl Audit {
     /// # Errors
     /// If it cannot be read.
     pub fn of(store: &Path, deep: bool) -> io::Result<Self> {
+        if !crate::may_be_store(store) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         let mut audit = Audit::default();
         let mut reader = StoreReader::open(store)?;
         let mut next_chunk = None;

@@ -25,5 +25,6 @@ pub use store::words;
 pub use store::{
     BlockIndex, Chunk, CommitBatch, DICTIONARY_BYTES_MAX, Item, LostPart, ProcessPart, RecordsPart,
     Recovery, Retention, SegmentCount, SequenceGap, Store, StoreCounter, StoreError, StoreReader,
-    StoreSettings, StreamPart, Visit, WantsBlock, WantsRecord, WordIndexer, is_store, name_bit,
+    StoreSettings, StreamPart, Visit, WantsBlock, WantsRecord, WordIndexer, is_store, may_be_store,
+    name_bit,
 };

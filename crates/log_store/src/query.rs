@@ -3,9 +3,10 @@
 //! What the index of a block rules out is not read; the message of a record is made only if its text
 //! is asked for, and last.
 
-use log_format::{LogRecord, RecordOrigin, has_value, shown_level, write_message};
+use log_format::{LogRecord, RecordOrigin, has_value, message, shown_level};
 use logring::LogLevel;
 use logring::abi::kind;
+use memchr::memmem::Finder;
 
 use crate::store::words::{self, WantedKeys};
 use crate::store::{BlockIndex, Chunk, Item, name_bit};
@@ -30,13 +31,52 @@ pub struct Filter {
     /// other; in values `*` stands for any text.
     pub pairs: Vec<(String, String)>,
     /// Text in the message.
-    pub text: String,
+    pub text: WantedText,
     /// What the message fits.  Its flags are all in the pattern (`(?i)`), so that blocks are passed over.
     pub regex: Option<regex::bytes::Regex>,
     /// Words of the message, all of them, in small or large letters: [`word`] makes them.
     pub words: Vec<String>,
     /// Also records about clocks and threads.
     pub all_kinds: bool,
+}
+
+/// A text that is looked for in many messages; empty: in none.
+#[derive(Debug, Clone, Default)]
+pub struct WantedText {
+    text: String,
+    /// What is known of the text before any message is looked at: made anew it would cost more than looking.
+    finder: Option<Finder<'static>>,
+}
+
+impl WantedText {
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether any message has it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    fn is_in(&self, message: &[u8]) -> bool {
+        self.finder.as_ref().is_none_or(|finder| finder.find(message).is_some())
+    }
+}
+
+impl From<String> for WantedText {
+    fn from(text: String) -> Self {
+        let finder = (!text.is_empty()).then(|| Finder::new(text.as_bytes()).into_owned());
+        WantedText { text, finder }
+    }
+}
+
+impl From<&str> for WantedText {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
 }
 
 /// A word that is searched for: as [`words::words`] tells them apart, in small letters.
@@ -56,7 +96,7 @@ impl Filter {
     /// What a block must have for something to be found in it.
     #[must_use]
     pub fn keys(&self) -> WantedKeys {
-        let mut keys = WantedKeys::of(&self.words, &self.text, &self.logger);
+        let mut keys = WantedKeys::of(&self.words, self.text.as_str(), &self.logger);
         self.regex.iter().for_each(|regex| keys.add_regex(regex));
         keys
     }
@@ -126,6 +166,10 @@ impl Filter {
     }
 
     pub(crate) fn wants_process(&self, info: &log_protocol::ProcessInfo) -> bool {
+        // It is asked of each record.
+        if self.process.is_empty() && self.host.is_empty() {
+            return true;
+        }
         let is_named = matches(&self.process, &info.name)
             || self.process.parse::<u32>().is_ok_and(|pid| pid == info.pid);
         is_named && matches(&self.host, &info.host)
@@ -172,21 +216,15 @@ impl Filter {
             return None;
         }
         if !self.text.is_empty() || self.regex.is_some() || !self.words.is_empty() {
-            scratch.clear();
-            write_message(scratch, &record);
-            let has_text = self.text.is_empty() || contains(scratch, self.text.as_bytes());
-            let is_like = self.regex.as_ref().is_none_or(|regex| regex.is_match(scratch));
-            let is_in = |word: &String| {
-                words::words(scratch).any(|one| one.eq_ignore_ascii_case(word.as_bytes()))
+            let message = message(&record, scratch);
+            let is_like = self.regex.as_ref().is_none_or(|regex| regex.is_match(message));
+            let has = |word: &String| {
+                words::words(message).any(|one| one.eq_ignore_ascii_case(word.as_bytes()))
             };
-            if !has_text || !is_like || !self.words.iter().all(is_in) {
+            if !is_like || !self.text.is_in(message) || !self.words.iter().all(has) {
                 return None;
             }
         }
         Some(record)
     }
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    memchr::memmem::find(text, part).is_some()
 }

@@ -77,7 +77,8 @@ impl RemoteQuery {
         out.extend_from_slice(&filter.until_ns.unwrap_or(u64::MAX).to_le_bytes());
         out.push(filter.level.map_or(0, LogLevel::number));
         let regex = filter.regex.as_ref().map_or("", |regex| regex.as_str());
-        for text in [&filter.logger, &filter.host, &filter.process, &filter.text, regex] {
+        let text = filter.text.as_str();
+        for text in [&filter.logger, &filter.host, &filter.process, text, regex] {
             put_short(&mut out, text.as_bytes());
         }
         // A server that does not know of them refuses the question.
@@ -128,7 +129,7 @@ impl RemoteQuery {
         filter.logger = from.short_text()?;
         filter.host = from.short_text()?;
         filter.process = from.short_text()?;
-        filter.text = from.short_text()?;
+        filter.text = from.short_text()?.into();
         let regex = from.short_text()?;
         let pairs = if flags & HAS_PAIRS != 0 { from.u32()? } else { 0 };
         if pairs > PAIRS_MAX {

@@ -35,7 +35,7 @@ pub(crate) use chunk::{
 };
 pub use chunk::{BlockIndex, Chunk, ProcessPart, SequenceGap, StreamPart, name_bit};
 pub(crate) use columns::ColumnEncoder;
-pub use counting::{SegmentCount, StoreCounter, is_store};
+pub use counting::{SegmentCount, StoreCounter, is_store, may_be_store};
 pub use dictionaries::{Item, Visit};
 pub use newest::{WantsBlock, WantsRecord};
 pub use reader::StoreReader;
@@ -49,6 +49,9 @@ use open_segment::OpenSegment;
 use segment::Segment;
 use segments::{AppendFile, FolderLockError, SegmentHead, lock_folder, sync_folder};
 use state::{State, StreamState};
+
+/// The file of a store that its server has locked.
+const LOCK: &str = "lock";
 
 /// How a store is written.
 #[derive(Debug, Clone)]
@@ -517,7 +520,7 @@ impl<'a> Loggers<'a> {
 }
 
 fn lock(folder: &Path) -> Result<File, StoreError> {
-    lock_folder(folder, "lock", 0o640).map_err(|error| match error {
+    lock_folder(folder, LOCK, 0o640).map_err(|error| match error {
         FolderLockError::InUse => StoreError::InUse(folder.to_owned()),
         FolderLockError::Io(path, source) => StoreError::Io { path, source },
     })

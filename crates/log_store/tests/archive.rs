@@ -356,7 +356,7 @@ fn a_question_reads_only_blocks_with_its_words() {
     };
     let of = |words: &[&str], text: &str, logger: &str| Filter {
         words: words.iter().map(|word| (*word).to_owned()).collect(),
-        text: text.to_owned(),
+        text: text.into(),
         logger: logger.to_owned(),
         ..Filter::default()
     };

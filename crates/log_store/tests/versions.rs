@@ -73,7 +73,7 @@ fn a_store_of_version_1_is_shown_as_before() {
     assert!(audit.is_whole());
     assert_eq!((audit.total().records, audit.total().duplicates), (259, 0));
     // Words are found, with their files and without.
-    let filter = Filter { text: "größe".to_owned(), words: vec!["end".to_owned()], ..all() };
+    let filter = Filter { text: "größe".into(), words: vec!["end".to_owned()], ..all() };
     let (without, before) = shown(folder, &filter);
     assert_eq!(without.lines().count(), 1);
     assert_eq!(WordIndexer::new(folder).go_on(&|| false).unwrap(), 1);

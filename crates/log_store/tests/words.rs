@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
+use log_format::write_message;
 use log_protocol::own_record::{dictionary, record};
 use log_protocol::{ProcessId, ProcessInfo, StreamId};
 use log_store::query::{Filter, word};
@@ -95,16 +96,37 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     found.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
+/// Whether the message that a record has fits a filter, told without what makes searches fast.
+fn has_message(message: &[u8], filter: &Filter) -> bool {
+    let text = filter.text.as_str().as_bytes();
+    let has_text = text.is_empty() || message.windows(text.len()).any(|part| part == text);
+    let lower = String::from_utf8_lossy(message).to_ascii_lowercase();
+    let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii();
+    let words: BTreeSet<&str> = lower.split(|c| !is_of_word(c)).collect();
+    has_text
+        && filter.words.iter().all(|word| words.contains(word.as_str()))
+        && filter.regex.as_ref().is_none_or(|regex| regex.is_match(message))
+}
+
 /// The records of a filter, and how many were looked at.
 fn found(folder: &Path, filter: &Filter) -> (Vec<(ProcessId, u64)>, u64) {
     let mut reader = StoreReader::open(folder).unwrap();
     reader.look_up(filter.keys());
     let (mut found, mut looked, mut scratch) = (Vec::new(), 0, Vec::new());
+    let (text, regex, words) = <_>::default();
+    let of_any_message = Filter { text, regex, words, ..filter.clone() };
     let flow = reader.visit_all(&|chunk, block| filter.wants_block(chunk, block), &mut |item| {
         looked += 1;
-        if filter.wanted(item, &mut scratch).is_some() {
+        let is_wanted = filter.wanted(item, &mut scratch).is_some();
+        if is_wanted {
             found.push((item.process.id, item.record.sequence));
         }
+        let fits = of_any_message.wanted(item, &mut Vec::new()).is_some_and(|record| {
+            let mut message = Vec::new();
+            write_message(&mut message, &record);
+            has_message(&message, filter)
+        });
+        assert_eq!(fits, is_wanted, "{filter:?}");
         ControlFlow::Continue(())
     });
     assert!(flow.unwrap().is_continue());
@@ -125,11 +147,12 @@ fn filter(random: &mut Random) -> Filter {
         }
         2 => {
             let texts = [" 77:1", "Disk_full 4", "7 12:", "net", " 9:3, end"];
-            random.one_of(&texts).clone_into(&mut filter.text);
+            filter.text = random.one_of(&texts).into();
         }
-        3 => random
-            .one_of(&["isk", "sk_fu", "ull 49", "öße", "4321", "99"])
-            .clone_into(&mut filter.text),
+        3 => {
+            let parts = ["isk", "sk_fu", "ull 49", "öße", "4321", "99"];
+            filter.text = random.one_of(&parts).into();
+        }
         4 => {
             let patterns =
                 ["(?i)DISK_.* 4[0-9]7:", "(net|tape) 1\\d*:5", "größe|full 12", "\\bull"];

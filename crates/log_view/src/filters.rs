@@ -8,7 +8,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use log_store::archive::plain_pattern;
-use log_store::query::Filter;
+use log_store::query::{Filter, WantedText};
 use logring::LogLevel;
 use regex::bytes::{Regex, RegexBuilder};
 
@@ -54,7 +54,7 @@ impl Shown {
     /// Shows those whose message has a text; all, if it is empty.
     pub(crate) fn set_text(&mut self, typed: &str) -> Result<(), String> {
         self.filter.regex = if typed.is_empty() { None } else { Some(typed_regex(typed)?) };
-        self.filter.text.clear();
+        self.filter.text = WantedText::default();
         typed.clone_into(&mut self.typed);
         Ok(())
     }
@@ -69,7 +69,7 @@ impl Shown {
             words.push(format!("regex {regex}"));
         }
         if !self.filter.text.is_empty() {
-            words.push(format!("text {}", self.filter.text));
+            words.push(format!("text {}", self.filter.text.as_str()));
         }
         if self.filter.from_ns.is_some() || self.filter.until_ns.is_some() {
             words.push("a period".to_owned());

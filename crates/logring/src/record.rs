@@ -176,6 +176,15 @@ impl<'a> RingRecord<'a> {
         Ok(values)
     }
 
+    /// The first argument of a record whose call site has a text as the first; `None`: it is cut.
+    #[must_use]
+    pub fn text(&self) -> Option<&'a [u8]> {
+        match LogValue::read(ArgumentType::Text, self.payload)?.0 {
+            LogValue::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// The attributes behind the arguments of a record whose call site has these types; `None`: it has none,
     /// or the payload is too short for the arguments.
     #[must_use]

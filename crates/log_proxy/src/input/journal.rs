@@ -14,9 +14,10 @@ use std::process::{Child, Command, Stdio};
 use logring::{LogLevel, LogValue};
 use text::integer::push_u64;
 
-use super::cursor::{CURSOR, Written};
+use super::cursor::CURSOR;
 use super::fields::{LEFT_OUT, level_of, wait_for};
-use super::journal_files::{EntryPlace, JournalError, JournalFiles};
+use super::journal_cursor::{EntryPlace, JournalCursor};
+use super::journal_files::{JournalError, JournalFiles};
 use super::{InputPlace, PATIENCE, TEXT_BYTES_MAX, later};
 
 /// Fields of an entry that are kept.
@@ -35,11 +36,11 @@ pub(super) fn open(place: InputPlace) -> io::Result<Box<dyn FnOnce() -> io::Resu
 }
 
 fn run(place: &mut InputPlace) -> io::Result<()> {
-    let mut cursor = place.cursor.take().map_or(Vec::new(), |saved| match saved.written {
-        Written::Text(text) => text,
-        _ => saved.place,
-    });
-    match read_files(place, &mut cursor)? {
+    let mut progress = Progress::default();
+    if let Some(saved) = place.cursor.take() {
+        progress.last = JournalCursor::of(saved);
+    }
+    match read_files(place, &mut progress)? {
         None if place.control.is_once => return Ok(()),
         None => {}
         Some(error) => {
@@ -47,8 +48,8 @@ fn run(place: &mut InputPlace) -> io::Result<()> {
         }
     }
     while !place.is_ending() {
-        let mut child = start(place, &cursor)?;
-        let done = read_entries(place, &mut child, &mut cursor);
+        let mut child = start(place, &progress.last)?;
+        let done = read_entries(place, &mut child, &mut progress);
         let _ = child.kill();
         let status = child.wait()?;
         done?;
@@ -69,22 +70,41 @@ fn run(place: &mut InputPlace) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads what the files have behind the cursor; gives what keeps it from the rest.
-fn read_files(place: &mut InputPlace, cursor: &mut Vec<u8>) -> io::Result<Option<JournalError>> {
-    let after = EntryPlace::parse(cursor);
-    if after.is_none() && !cursor.is_empty() {
-        return Ok(Some(JournalError::Files("the cursor is not one of a journal")));
+/// How far a journal is read.
+struct Progress {
+    /// The last entry.
+    last: JournalCursor,
+    /// The place that was saved last.
+    saved: JournalCursor,
+    /// What the record of an entry says of its cursor.
+    said: Vec<u8>,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Progress { last: JournalCursor::NONE, saved: JournalCursor::NONE, said: Vec::new() }
     }
+}
+
+/// Reads what the files have behind the last entry; gives what keeps it from the rest.
+fn read_files(place: &mut InputPlace, progress: &mut Progress) -> io::Result<Option<JournalError>> {
+    let after = match &progress.last {
+        JournalCursor::Entry(after) => Some(*after),
+        none if none.is_none() => None,
+        JournalCursor::Text(_) => {
+            return Ok(Some(JournalError::Files("the cursor is not one of a journal")));
+        }
+    };
     let folder = (!place.target.is_empty()).then(|| Path::new(&place.target));
     let mut files = match JournalFiles::open(folder, after) {
         Ok(files) => files,
         Err(error) => return Ok(Some(error)),
     };
-    let (mut entry, mut own) = (JournalEntry::default(), Vec::new());
+    let mut entry = JournalEntry::default();
     while !place.is_ending() {
-        match entry.read_from(&mut files, &mut own) {
-            Ok(true) => write_entry(place, &entry, &own, cursor)?,
-            Ok(false) => break,
+        match entry.read_from(&mut files) {
+            Ok(Some(own)) => progress.write(place, &entry, JournalCursor::Entry(own))?,
+            Ok(None) => break,
             Err(error) => return Ok(Some(error)),
         }
     }
@@ -94,32 +114,35 @@ fn read_files(place: &mut InputPlace, cursor: &mut Vec<u8>) -> io::Result<Option
 /// Reads the files of a folder up to what cannot be read; gives how many entries that were: for fuzz targets.
 pub(crate) fn entries_of_files(folder: &Path) -> usize {
     let Ok(mut files) = JournalFiles::open(Some(folder), None) else { return 0 };
-    let (mut entry, mut own) = (JournalEntry::default(), Vec::new());
-    std::iter::from_fn(|| entry.read_from(&mut files, &mut own).ok().filter(|is_one| *is_one))
-        .count()
+    let mut entry = JournalEntry::default();
+    std::iter::from_fn(|| entry.read_from(&mut files).ok().flatten()).count()
 }
 
-/// Writes the record of an entry, whose cursor is then the one to go on from.
-fn write_entry(
-    place: &mut InputPlace,
-    entry: &JournalEntry,
-    own: &[u8],
-    cursor: &mut Vec<u8>,
-) -> io::Result<()> {
-    if place.cursor.is_due() {
-        place.cursor.save(cursor)?;
+impl Progress {
+    /// Writes the record of an entry, which is then the last one.
+    fn write(
+        &mut self,
+        place: &mut InputPlace,
+        entry: &JournalEntry,
+        own: JournalCursor,
+    ) -> io::Result<()> {
+        if place.cursor.is_due() {
+            place.cursor.save(&self.last.text())?;
+            self.saved = self.last.clone();
+        }
+        self.said.clear();
+        own.put_behind(&self.saved, &mut self.said);
+        let fields = entry.fields(&self.said);
+        let priority = entry.value("PRIORITY").and_then(|value| value.first().copied());
+        let severity = priority.map_or(6, |digit| digit.wrapping_sub(b'0'));
+        let text = entry.value("MESSAGE").unwrap_or_default();
+        place.records.write(level_of(severity), text, &fields);
+        self.last = own;
+        Ok(())
     }
-    let fields = entry.fields(own);
-    let priority = entry.value("PRIORITY").and_then(|value| value.first().copied());
-    let severity = priority.map_or(6, |digit| digit.wrapping_sub(b'0'));
-    let text = entry.value("MESSAGE").unwrap_or_default();
-    place.records.write(level_of(severity), text, &fields);
-    cursor.clear();
-    cursor.extend_from_slice(own);
-    Ok(())
 }
 
-fn start(place: &InputPlace, cursor: &[u8]) -> io::Result<Child> {
+fn start(place: &InputPlace, after: &JournalCursor) -> io::Result<Child> {
     let mut command = Command::new("journalctl");
     command.args(["--output=export", "--quiet", "--no-pager", "--all"]);
     if !place.target.is_empty() {
@@ -128,8 +151,8 @@ fn start(place: &InputPlace, cursor: &[u8]) -> io::Result<Child> {
     if !place.control.is_once {
         command.args(["--follow", "--no-tail"]);
     }
-    if !cursor.is_empty() {
-        command.arg(format!("--after-cursor={}", String::from_utf8_lossy(cursor)));
+    if !after.is_none() {
+        command.arg(format!("--after-cursor={}", String::from_utf8_lossy(&after.text())));
     }
     command
         .stdin(Stdio::null())
@@ -138,7 +161,11 @@ fn start(place: &InputPlace, cursor: &[u8]) -> io::Result<Child> {
         .map_err(|error| io::Error::new(error.kind(), format!("journalctl: {error}")))
 }
 
-fn read_entries(place: &mut InputPlace, child: &mut Child, cursor: &mut Vec<u8>) -> io::Result<()> {
+fn read_entries(
+    place: &mut InputPlace,
+    child: &mut Child,
+    progress: &mut Progress,
+) -> io::Result<()> {
     let Some(output) = child.stdout.take() else { return Ok(()) };
     let mut reader = BufReader::with_capacity(64 << 10, output);
     let mut entry = JournalEntry::default();
@@ -150,7 +177,7 @@ fn read_entries(place: &mut InputPlace, child: &mut Child, cursor: &mut Vec<u8>)
             return Ok(());
         }
         if let Some(own) = entry.value("__CURSOR") {
-            write_entry(place, &entry, own, cursor)?;
+            progress.write(place, &entry, JournalCursor::parse(own))?;
         }
     }
     Ok(())
@@ -199,23 +226,17 @@ fn is_shown(name: &[u8]) -> bool {
 }
 
 impl JournalEntry {
-    /// Reads the next entry of files in place of this one, and its cursor; `false`: there is none.
-    fn read_from(
-        &mut self,
-        files: &mut JournalFiles,
-        cursor: &mut Vec<u8>,
-    ) -> Result<bool, JournalError> {
-        let Some(place) = files.next()? else { return Ok(false) };
+    /// Reads the next entry of files in place of this one; `None`: there is none.
+    fn read_from(&mut self, files: &mut JournalFiles) -> Result<Option<EntryPlace>, JournalError> {
+        let Some(place) = files.next()? else { return Ok(None) };
         self.clear();
-        cursor.clear();
-        place.put(cursor);
         self.bytes.extend_from_slice(TIME.as_bytes());
         push_u64(&mut self.bytes, place.realtime_us);
         self.add(0..TIME.len(), TIME.len()..self.bytes.len());
         files.each_field(NAME_MAX, TEXT_BYTES_MAX, is_shown, |name, value, length| {
             self.put(name, value, length);
         })?;
-        Ok(true)
+        Ok(Some(place))
     }
 
     fn clear(&mut self) {
@@ -456,11 +477,11 @@ mod tests {
             Ok(files) => files,
             Err(error) => return (Vec::new(), Some(error)),
         };
-        let (mut entry, mut own, mut all) = (JournalEntry::default(), Vec::new(), Vec::new());
+        let (mut entry, mut all) = (JournalEntry::default(), Vec::new());
         loop {
-            match entry.read_from(&mut files, &mut own) {
-                Ok(true) => all.push(shown(&entry, &own)),
-                Ok(false) => return (all, None),
+            match entry.read_from(&mut files) {
+                Ok(Some(own)) => all.push(shown(&entry, &JournalCursor::Entry(own).text())),
+                Ok(None) => return (all, None),
                 Err(error) => return (all, Some(error)),
             }
         }
@@ -594,16 +615,5 @@ mod tests {
 
     fn own_texts((name, value): (&str, &str)) -> (String, String) {
         (name.to_owned(), value.to_owned())
-    }
-
-    #[test]
-    fn a_cursor_is_that_of_journald() {
-        let cursor = "s=0123456789abcdef0123456789abcdef;i=1f;b=00000000000000000000000000000001;\
-                      m=0;t=664eeafac7000;x=9f0e";
-        let mut again = Vec::new();
-        EntryPlace::parse(cursor.as_bytes()).unwrap().put(&mut again);
-        assert_eq!(String::from_utf8(again).unwrap(), cursor);
-        assert_eq!(EntryPlace::parse(b"s=1;i=2;b=3;m=4;t=5"), None);
-        assert_eq!(EntryPlace::parse(b"s=1;i=2;b=3;m=4;t=5;x=g"), None);
     }
 }

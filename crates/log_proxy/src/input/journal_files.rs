@@ -9,7 +9,6 @@
 //! share what they have in common, so most data of an entry is known by its place from those before.
 //! Memory is bounded by [`BLOCKS`], [`FILES_MAX`], [`OBJECT_MAX`] and [`SHARED`], whatever a file says.
 
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -18,11 +17,11 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use log_protocol::bytes::{u32_at, u64_at};
-use text::escape::hex_digits;
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::get_frame_content_size;
 
 use super::follow::open_regular;
+use super::journal_cursor::EntryPlace;
 
 /// Bytes that are read at once.
 const BLOCK: usize = 64 << 10;
@@ -85,68 +84,6 @@ pub(super) enum JournalError {
 }
 
 type Result<T> = std::result::Result<T, JournalError>;
-
-/// Where an entry stands among all, as journald's cursors say it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct EntryPlace {
-    /// Which sequence it is numbered in, and its number there.
-    seqnum_id: u128,
-    seqnum: u64,
-    boot_id: u128,
-    monotonic_us: u64,
-    pub(super) realtime_us: u64,
-    xor_hash: u64,
-}
-
-impl EntryPlace {
-    /// Reads a cursor; `None`: it is none, or lacks something.
-    pub(super) fn parse(cursor: &[u8]) -> Option<Self> {
-        let text = std::str::from_utf8(cursor).ok()?;
-        let part = |name: &str| {
-            let mut parts = text.split(';').filter_map(|part| part.split_once('='));
-            parts.find(|(one, _)| *one == name).map(|(_, value)| value)
-        };
-        let id = |name| u128::from_str_radix(part(name)?, 16).ok();
-        let number = |name| u64::from_str_radix(part(name)?, 16).ok();
-        Some(EntryPlace {
-            seqnum_id: id("s")?,
-            seqnum: number("i")?,
-            boot_id: id("b")?,
-            monotonic_us: number("m")?,
-            realtime_us: number("t")?,
-            xor_hash: number("x")?,
-        })
-    }
-
-    /// Appends the cursor.
-    pub(super) fn put(&self, out: &mut Vec<u8>) {
-        let is_number = true;
-        put_digits(out, b"s=", self.seqnum_id.to_be_bytes(), !is_number);
-        put_digits(out, b";i=", self.seqnum.to_be_bytes(), is_number);
-        put_digits(out, b";b=", self.boot_id.to_be_bytes(), !is_number);
-        put_digits(out, b";m=", self.monotonic_us.to_be_bytes(), is_number);
-        put_digits(out, b";t=", self.realtime_us.to_be_bytes(), is_number);
-        put_digits(out, b";x=", self.xor_hash.to_be_bytes(), is_number);
-    }
-
-    /// journald's order: by number within a sequence, by the boot's clock within a boot, else by time.
-    fn compare(&self, other: &Self) -> Ordering {
-        let same = |is: bool, order: Ordering| if is { order } else { Ordering::Equal };
-        same(self.seqnum_id == other.seqnum_id, self.seqnum.cmp(&other.seqnum))
-            .then(same(self.boot_id == other.boot_id, self.monotonic_us.cmp(&other.monotonic_us)))
-            .then(self.realtime_us.cmp(&other.realtime_us))
-            .then(self.xor_hash.cmp(&other.xor_hash))
-    }
-}
-
-/// Appends hexadecimal digits; of a number without zeros in front.
-fn put_digits<const N: usize>(out: &mut Vec<u8>, name: &[u8], bytes: [u8; N], is_number: bool) {
-    let digits = bytes.map(hex_digits);
-    let digits = digits.as_flattened();
-    let zeros = digits[..digits.len() - 1].iter().take_while(|digit| **digit == b'0');
-    out.extend_from_slice(name);
-    out.extend_from_slice(&digits[if is_number { zeros.count() } else { 0 }..]);
-}
 
 /// Files of a journal, and how far they are read.
 pub(super) struct JournalFiles {

@@ -59,6 +59,8 @@ pub(super) struct Link {
     pub(super) waker: Option<ProxyWaker>,
     /// Why it is not connected.
     pub(super) failure: Option<String>,
+    /// How often connecting or a connection has failed since the server last said something.
+    pub(super) failures: u32,
     /// Connections that came about.
     pub(super) connections: u64,
     /// The random number of the store of the server that it was connected to last.
@@ -80,6 +82,7 @@ impl Link {
             pause,
             waker: None,
             failure,
+            failures: 0,
             connections,
             store: [0; 16],
         }
@@ -162,6 +165,7 @@ impl Link {
             open.connection.shut_down();
         }
         self.failure = Some(why);
+        self.failures = self.failures.saturating_add(1);
         self.state = State::Waiting(clock::now() + self.pause);
         self.pause = (self.pause * 2).min(PAUSE_LONGEST);
     }

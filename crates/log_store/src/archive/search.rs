@@ -1,6 +1,6 @@
 //! What is searched for: a filter, and words of the message.
 
-use log_format::{LogRecord, write_message};
+use log_format::{LogRecord, message};
 use regex::bytes::Regex;
 
 use super::LogArchiveError;
@@ -66,9 +66,8 @@ impl LogSearch {
     pub fn wanted<'a>(&self, item: &Item<'a>, scratch: &mut Vec<u8>) -> Option<LogRecord<'a>> {
         let record = self.filter.wanted(item, scratch)?;
         if !self.words.is_empty() {
-            scratch.clear();
-            write_message(scratch, &record);
-            if !self.words.iter().all(|word| word.is_match(scratch)) {
+            let message = message(&record, scratch);
+            if !self.words.iter().all(|word| word.is_match(message)) {
                 return None;
             }
         }

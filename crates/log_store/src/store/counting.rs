@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::store::LOCK;
 use crate::store::segment::{self, Piece, Segment};
 
 /// What a segment has.
@@ -38,6 +39,13 @@ struct OpenCount {
 #[must_use]
 pub fn is_store(folder: &Path) -> bool {
     segment::NAMES.list(folder).is_ok_and(|numbers| !numbers.is_empty())
+}
+
+/// Whether something is there that may be read as a store: of folders, one that was written to, or that a
+/// server has opened.  What else is there says why it cannot be read.
+#[must_use]
+pub fn may_be_store(path: &Path) -> bool {
+    if path.is_dir() { is_store(path) || path.join(LOCK).exists() } else { path.exists() }
 }
 
 impl StoreCounter {

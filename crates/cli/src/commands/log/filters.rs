@@ -124,7 +124,7 @@ impl FilterArguments {
             from_ns,
             until_ns,
             pairs: self.pair.clone(),
-            text: self.text.clone(),
+            text: self.text.clone().into(),
             regex: regex.transpose().context("--regex")?,
             words: self.word.clone(),
             all_kinds: self.all,
@@ -195,6 +195,7 @@ pub(super) fn store(given: Option<&Path>) -> anyhow::Result<PathBuf> {
 /// The same, opened for a filter.
 pub(super) fn open_store(given: Option<&Path>, filter: &Filter) -> anyhow::Result<StoreReader> {
     let store = store(given)?;
+    anyhow::ensure!(log_store::may_be_store(&store), "{}", unreadable(&store));
     let mut reader = StoreReader::open(&store).with_context(|| unreadable(&store))?;
     reader.look_up(filter.keys());
     Ok(reader)
@@ -203,7 +204,7 @@ pub(super) fn open_store(given: Option<&Path>, filter: &Filter) -> anyhow::Resul
 /// What is said of a store that cannot be read.
 pub(super) fn unreadable(store: &Path) -> String {
     let path = store.display();
-    match store.exists() {
+    match log_store::may_be_store(store) {
         true => format!("cannot read {path}"),
         false => format!(
             "no store is at {path}: name its folder; tail, query and stats ask a central server \

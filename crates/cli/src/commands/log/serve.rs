@@ -79,7 +79,7 @@ pub(crate) struct ProxyArguments {
     #[arg(long, value_name = "SPAN", default_value = "50ms", value_parser = text::quantity::parse_span)]
     sync: Duration,
     /// Read what there is, send it, and end once it is committed, or in the outputs without a central
-    /// server
+    /// server; with an error if the central server is not there for some seconds: then the spool keeps it
     #[arg(long)]
     once: bool,
 }
@@ -242,7 +242,7 @@ pub(crate) fn proxy(arguments: &ProxyArguments) -> anyhow::Result<ExitCode> {
     let waker = proxy.waker();
     let is_stopping = stop_flag(move || waker.iter().for_each(ProxyWaker::wake))?;
     heap::return_unused();
-    let mut pause = Duration::ZERO;
+    let (mut pause, mut failure) = (Duration::ZERO, None);
     while !is_stopping.load(Ordering::Acquire) {
         let are_done = inputs.are_done();
         let worked = proxy.round();
@@ -256,6 +256,10 @@ pub(crate) fn proxy(arguments: &ProxyArguments) -> anyhow::Result<ExitCode> {
         if arguments.once && are_done && proxy.is_all_committed() {
             break;
         }
+        failure = proxy.given_up(are_done).filter(|_| arguments.once);
+        if failure.is_some() {
+            break;
+        }
         pause = (pause * 2).clamp(FIRST_PAUSE, arguments.idle);
         proxy.wait(pause);
     }
@@ -263,7 +267,7 @@ pub(crate) fn proxy(arguments: &ProxyArguments) -> anyhow::Result<ExitCode> {
     inputs.end();
     proxy.round();
     proxy.end();
-    Ok(ExitCode::SUCCESS)
+    failure.map_or(Ok(ExitCode::SUCCESS), |why| bail!("{why}"))
 }
 
 /// A pause of the proxy: programs take one that is silent for some seconds for dead.

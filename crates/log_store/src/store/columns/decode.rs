@@ -219,7 +219,7 @@ fn take_shapes(
 fn put_group(
     from: &mut ByteCursor<'_>,
     (group, places): (Group, &[u32]),
-    (numbers, in_rows): (&mut Vec<u64>, &mut Vec<usize>),
+    (numbers, in_rows): (&mut Vec<u64>, &mut Vec<Range<usize>>),
     raw: &mut [u8],
 ) -> Option<()> {
     if group.width == 0 {
@@ -234,7 +234,11 @@ fn put_group(
     for word in 0..group.width {
         let at = RECORD_HEAD + word * 8;
         match if has_columns { from.u8()? } else { ROWS } {
-            ROWS => in_rows.push(at),
+            // Neighbours are copied together: all of a text.
+            ROWS => match in_rows.last_mut().filter(|last| last.end == at) {
+                Some(last) => last.end += 8,
+                None => in_rows.push(at..at + 8),
+            },
             form => {
                 take_column_of(from, form, places.len(), numbers)?;
                 for (place, number) in places.iter().zip(&*numbers) {
@@ -248,9 +252,9 @@ fn put_group(
         return Some(());
     }
     for place in places {
-        for at in &*in_rows {
-            let at = *place as usize + at;
-            raw[at..at + 8].copy_from_slice(from.take(8)?);
+        let record = &mut raw[*place as usize..];
+        for words in &*in_rows {
+            record[words.clone()].copy_from_slice(from.take(words.len())?);
         }
     }
     Some(())
