@@ -164,3 +164,48 @@ fn prelude(identity: &Identity, flags: u32, window_ns: i64) -> Vec<u8> {
     bytes.extend_from_slice(&crc.to_le_bytes());
     bytes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The window of a source of the second interval, in seconds.
+    fn window_s(intervals_ns: [i64; 2], has_instances: bool) -> i64 {
+        let mut meta = Meta::new();
+        for (key, number) in ["interval_ns", "interval2_ns"].into_iter().zip(intervals_ns) {
+            meta.set(key, number.to_string());
+        }
+        let labels = if has_instances { vec!["pid".into()] } else { Vec::new() };
+        let instance = labels.into();
+        let def = SourceDef { cadence: Cadence::Second, instance, ..SourceDef::EMPTY };
+        let window_ns = source_window_ns(&meta, &def);
+        assert_eq!(window_ns % lengths_ns(&meta).0, 0);
+        assert_eq!(source_window_ns(&meta, &SourceDef::EMPTY), lengths_ns(&meta).0);
+        window_ns / SECOND_NS
+    }
+
+    #[test]
+    fn a_window_of_a_source_is_whole_windows_of_the_recording() {
+        let tenth_ns = SECOND_NS / 10;
+        assert_eq!(window_s([SECOND_NS; 2], true), 900);
+        assert_eq!(window_s([SECOND_NS; 2], false), 300);
+        assert_eq!(window_s([SECOND_NS, 60 * SECOND_NS], true), 3_600);
+        assert_eq!(window_s([2 * tenth_ns; 2], true), 300);
+        assert_eq!(window_s([4 * tenth_ns, 6 * tenth_ns], true), 600);
+        // A quarter of an hour is no whole windows of ten minutes.
+        assert_eq!(window_s([15 * tenth_ns, 10 * tenth_ns], true), 1_800);
+        // What no recorder writes.
+        assert_eq!(window_s([SECOND_NS, 1], true), 300);
+        assert_eq!(window_s([1, i64::MAX], true), 3_600);
+    }
+
+    #[test]
+    fn windows_of_several_lengths_have_a_common_multiple() {
+        let common_s = |seconds: &[i64]| {
+            let windows_ns: Vec<i64> = seconds.iter().map(|seconds| seconds * SECOND_NS).collect();
+            common_window_ns(&windows_ns) / SECOND_NS
+        };
+        assert_eq!([common_s(&[120, 300]), common_s(&[600, 900, 300])], [600, 1_800]);
+        assert_eq!([common_s(&[300]), common_s(&[60, 3_600])], [300, 3_600]);
+    }
+}
