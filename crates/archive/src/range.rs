@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use sample::{Kind, Meta, SourceDef};
+use sample::{Kind, SourceDef};
 
 use crate::archive::Recordings;
 use crate::archived_file::ArchivedFile;
 use crate::history_value::HistorySeries;
 use crate::step_sums::StepSums;
-use crate::summary::{Gathered, RangeCost, SECOND_NS, Spans, What, lengths_ns};
+use crate::summary::{Gathered, RangeCost, SECOND_NS, Spans, What, source_window_ns};
 use crate::{Error, Select};
 
 /// The most values (instances by fields by steps) of an answer: 20 MiB of them.
@@ -182,12 +182,12 @@ impl Recordings {
     }
 
     /// The step of [`aligned_step`](Self::aligned_step), or in a long period up to twice as long: the
-    /// shortest one that is made of whole windows of the host's summaries.  The samples of a period
-    /// of which no step is made of windows are all read.
+    /// shortest one that is made of whole windows of a source in the host's summaries.  The samples of
+    /// a period of which no step is made of windows are all read.
     #[must_use]
     pub fn summarized_step(
         &self,
-        host: &str,
+        (host, source): (&str, &str),
         from_ns: i64,
         thru_ns: i64,
         points_max: usize,
@@ -197,13 +197,16 @@ impl Recordings {
             |file: &ArchivedFile| file.file.started_ns < thru_ns && file.ended_ns >= from_ns;
         let recorded = self.of_host(host).map(|(_, file)| file);
         let recorded = recorded.filter(|file| file.file.meta.host() == host && is_within(file));
-        let metas: Vec<&Meta> = recorded.map(|file| &file.file.meta).collect();
-        let interval_ns = metas.iter().map(|meta| meta.interval_ns().max(1)).min();
-        let readings = thru_ns.saturating_sub(from_ns).unsigned_abs() / interval_ns.unwrap_or(1);
-        if metas.is_empty() || readings <= READINGS_ONE_BY_ONE {
+        let intervals = |file: &ArchivedFile| {
+            let (meta, def) = (&file.file.meta, &file.defs[file.source(source)?]);
+            Some((meta.cadence_ns(def.cadence).max(1), source_window_ns(meta, def)))
+        };
+        let found: Vec<(u64, i64)> = recorded.filter_map(intervals).collect();
+        let interval_ns = found.iter().map(|file| file.0).min().unwrap_or(u64::MAX);
+        if thru_ns.saturating_sub(from_ns).unsigned_abs() / interval_ns <= READINGS_ONE_BY_ONE {
             return step_ns;
         }
-        let is_windows = |step_ns: &i64| metas.iter().all(|meta| step_ns % lengths_ns(meta).0 == 0);
+        let is_windows = |step_ns: &i64| found.iter().all(|file| step_ns % file.1 == 0);
         let nice = NICE_STEPS.iter().map(|seconds| seconds * SECOND_NS);
         let mut near = nice.filter(|nice_ns| (step_ns..=2 * step_ns).contains(nice_ns));
         if step_ns > WEEK_NS { step_ns } else { near.find(is_windows).unwrap_or(step_ns) }

@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! file      = prelude, segment, segment, …
-//! prelude   = "WHITSUMM", version (4), flags (4; 1: the clock of the recording was set back, so
+//! prelude   = "WHITSUMM", version (5), flags (4; 1: the clock of the recording was set back, so
 //!             there is no summary), identity (24), fingerprint of the sources (8), length of a
 //!             window (8), CRC (4)
 //! segment   = header, directory, parts
@@ -25,12 +25,14 @@
 //!             front; CRC (4); frames are without their magic number
 //! head      = see `head.rs`; the columns of a field: see `column.rs` and `streams.rs`
 //! edges     = for each instance that is in the first reading, and for each that is in the last:
-//!             varint 0, or 1 and the raw value
+//!             varint 0, or 1 and the raw value, in the last one less that in the first one
 //! ```
 //!
 //! Windows begin at multiples of their length since the epoch: the shortest of [`LENGTHS_NS`] with
-//! about 300 readings (tier 0), and an hour (tier 1).  A source whose instances have nearly as many
-//! hours as windows, such as short-lived processes, is left out of tier 1.  A window belongs to the tick of its
+//! about 300 readings (tier 0), and an hour (tier 1).  The windows of a source that is read at a longer
+//! interval, and those of processes, are several windows of the recording ([`source_window_ns`]); a
+//! segment has whole windows of every source.  A source whose instances have nearly as many hours as
+//! windows, such as short-lived processes, is left out of tier 1.  A window belongs to the tick of its
 //! readings; a rate to the later of its two readings, also if the earlier one is in another segment.
 //! The first rate of a recording that continues another one comes from the edges of both.
 
@@ -51,7 +53,7 @@ pub(crate) use recording::summary_path as path;
 pub(crate) use write::write;
 
 use recording::ZSTD_MAGIC;
-use sample::{Kind, Meta};
+use sample::{Cadence, Kind, Meta, SourceDef};
 
 use cell::Coding;
 
@@ -77,8 +79,14 @@ const LENGTHS_NS: [(i64, i64); 7] = [
 /// its own: the smallest and the largest rate of a column have a time each.
 const READINGS: i64 = 300;
 
+/// Readings of a window of a source that has instances and is not read at each tick, as processes: a
+/// reading of one of them costs half a byte in a recording, and a window some 16 bytes.  A period with
+/// ends between windows reads up to two windows as samples, by columns, as it does of the hours that
+/// are not in the summary of a recording that grows.
+const READINGS_OF_MANY: i64 = 900;
+
 const MAGIC: [u8; 8] = *b"WHITSUMM";
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const SEGMENT_MAGIC: [u8; 4] = *b"SSEG";
 
 /// How the streams of a part are stored.
@@ -100,6 +108,27 @@ pub(crate) fn lengths_ns(meta: &Meta) -> (i64, i64) {
     let wanted_ns = interval_ns.saturating_mul(READINGS);
     let long_enough = LENGTHS_NS.iter().find(|lengths| lengths.0 >= wanted_ns);
     *long_enough.unwrap_or(&LENGTHS_NS[LENGTHS_NS.len() - 1])
+}
+
+/// The length of a window of tier 0 of a source: whole windows of the recording.
+pub(crate) fn source_window_ns(meta: &Meta, def: &SourceDef) -> i64 {
+    let (window_ns, _) = lengths_ns(meta);
+    if def.cadence == Cadence::First {
+        return window_ns;
+    }
+    let readings = if def.instance.is_empty() { READINGS } else { READINGS_OF_MANY };
+    let interval_ns = i64::try_from(meta.cadence_ns(def.cadence)).unwrap_or(i64::MAX);
+    let wanted_ns = interval_ns.saturating_mul(readings);
+    let mut lengths = LENGTHS_NS.iter().map(|lengths| lengths.0);
+    let found = lengths.find(|length_ns| *length_ns >= wanted_ns && length_ns % window_ns == 0);
+    found.unwrap_or(HOUR_NS)
+}
+
+/// The shortest length that has whole windows of each of these lengths.
+pub(crate) fn common_window_ns(windows_ns: &[i64]) -> i64 {
+    let mut lengths = LENGTHS_NS.iter().map(|lengths| lengths.0);
+    let found = lengths.find(|length_ns| windows_ns.iter().all(|window| length_ns % window == 0));
+    found.unwrap_or(HOUR_NS)
 }
 
 fn coding(kind: Kind, single_clock: bool) -> Coding {
@@ -134,4 +163,49 @@ fn prelude(identity: &Identity, flags: u32, window_ns: i64) -> Vec<u8> {
     let crc = crc32c::crc32c(&bytes);
     bytes.extend_from_slice(&crc.to_le_bytes());
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The window of a source of the second interval, in seconds.
+    fn window_s(intervals_ns: [i64; 2], has_instances: bool) -> i64 {
+        let mut meta = Meta::new();
+        for (key, number) in ["interval_ns", "interval2_ns"].into_iter().zip(intervals_ns) {
+            meta.set(key, number.to_string());
+        }
+        let labels = if has_instances { vec!["pid".into()] } else { Vec::new() };
+        let instance = labels.into();
+        let def = SourceDef { cadence: Cadence::Second, instance, ..SourceDef::EMPTY };
+        let window_ns = source_window_ns(&meta, &def);
+        assert_eq!(window_ns % lengths_ns(&meta).0, 0);
+        assert_eq!(source_window_ns(&meta, &SourceDef::EMPTY), lengths_ns(&meta).0);
+        window_ns / SECOND_NS
+    }
+
+    #[test]
+    fn a_window_of_a_source_is_whole_windows_of_the_recording() {
+        let tenth_ns = SECOND_NS / 10;
+        assert_eq!(window_s([SECOND_NS; 2], true), 900);
+        assert_eq!(window_s([SECOND_NS; 2], false), 300);
+        assert_eq!(window_s([SECOND_NS, 60 * SECOND_NS], true), 3_600);
+        assert_eq!(window_s([2 * tenth_ns; 2], true), 300);
+        assert_eq!(window_s([4 * tenth_ns, 6 * tenth_ns], true), 600);
+        // A quarter of an hour is no whole windows of ten minutes.
+        assert_eq!(window_s([15 * tenth_ns, 10 * tenth_ns], true), 1_800);
+        // What no recorder writes.
+        assert_eq!(window_s([SECOND_NS, 1], true), 300);
+        assert_eq!(window_s([1, i64::MAX], true), 3_600);
+    }
+
+    #[test]
+    fn windows_of_several_lengths_have_a_common_multiple() {
+        let common_s = |seconds: &[i64]| {
+            let windows_ns: Vec<i64> = seconds.iter().map(|seconds| seconds * SECOND_NS).collect();
+            common_window_ns(&windows_ns) / SECOND_NS
+        };
+        assert_eq!([common_s(&[120, 300]), common_s(&[600, 900, 300])], [600, 1_800]);
+        assert_eq!([common_s(&[300]), common_s(&[60, 3_600])], [300, 3_600]);
+    }
 }

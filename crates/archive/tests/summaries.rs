@@ -168,7 +168,7 @@ fn what_is_read_for_a_range_does_not_grow_with_its_length() {
     let cost_of = |days: i64, points: usize| {
         let from_ns = machine::STARTED_NS + DAY_NS / 2;
         let thru_ns = from_ns + days * DAY_NS;
-        let step_ns = recordings.summarized_step("delta", from_ns, thru_ns, points);
+        let step_ns = recordings.summarized_step(("delta", "whole"), from_ns, thru_ns, points);
         let from_ns = from_ns - from_ns.rem_euclid(step_ns);
         let query = RangeQuery {
             host: "delta".into(),
@@ -192,7 +192,7 @@ fn what_is_read_for_a_range_does_not_grow_with_its_length() {
     assert_eq!(Recordings::aligned_step(0, 3 * DAY_NS, 300), 15 * MINUTE_NS);
     assert_eq!(cost_of(DAYS - 1, 300).readings, 0);
     assert!(cost_of(1, 100).readings > 5_000);
-    assert_eq!(recordings.summarized_step("delta", 0, 1, 100), SECOND_NS as i64);
+    assert_eq!(recordings.summarized_step(("delta", "whole"), 0, 1, 100), SECOND_NS as i64);
 }
 
 #[test]

@@ -319,7 +319,8 @@ impl Form {
         match answer {
             Ok(answer) => {
                 let mut data = String::new();
-                promql::write_answer(answer, &mut data).unwrap();
+                let mut writer = promql::AnswerWriter::new(answer);
+                while writer.write_next(&mut data).unwrap() {}
                 format!("{{\"status\":\"success\",\"data\":{data}}}")
             }
             Err(error) => format!("{{\"status\":\"error\",\"errorType\":\"{}\"}}", error.kind()),

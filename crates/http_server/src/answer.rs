@@ -37,6 +37,19 @@ impl AnswerBody {
         AnswerBody(Parts::Coming(parts))
     }
 
+    /// The text of a body that is one and whole, else the body as it was.
+    ///
+    /// # Errors
+    /// The body, if it comes in parts or is no text.
+    pub fn into_text(self) -> Result<String, AnswerBody> {
+        match self.0 {
+            Parts::Whole(whole) => {
+                String::from_utf8(whole.into()).map_err(|other| other.into_bytes().into())
+            }
+            parts => Err(AnswerBody(parts)),
+        }
+    }
+
     /// A text that is written while the connection takes it, and so never whole in memory.  `write`
     /// appends some more, a few KiB, and says whether there is more after it.  It fails if there is
     /// more that it cannot write any more: the connection is closed, so that the client sees that.

@@ -13,18 +13,8 @@ const SAMPLE_BYTES_MAX: usize = 64;
 /// Samples that [`AnswerWriter::write_next`] writes at a time: 16 KiB at most.
 const SAMPLES_AT_A_TIME: usize = 256;
 
-/// Writes the object `data` of an answer: its type and its result.
-///
-/// # Errors
-/// Those of `out`.
-pub fn write_answer(answer: QueryValue, out: &mut impl Write) -> fmt::Result {
-    let mut writer = AnswerWriter::new(answer);
-    while writer.write_next(out)? {}
-    Ok(())
-}
-
-/// Writes the object `data` of an answer a little at a time.  Each series is freed when it is written,
-/// so that the text need never be in memory beside the samples.
+/// Writes the object `data` of an answer, its type and its result, a little at a time.  Each series is
+/// freed when it is written, so that the text need never be in memory beside the samples.
 #[derive(Debug)]
 pub struct AnswerWriter {
     answer: QueryValue,
@@ -278,7 +268,8 @@ mod tests {
 
     fn text_of(answer: QueryValue) -> String {
         let mut text = String::new();
-        write_answer(answer, &mut text).unwrap();
+        let mut writer = AnswerWriter::new(answer);
+        while writer.write_next(&mut text).unwrap() {}
         text
     }
 

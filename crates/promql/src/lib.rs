@@ -39,7 +39,7 @@ pub use condition::{
 };
 pub use error::QueryError;
 pub use growing::{StepSeries, reserve};
-pub use json::{AnswerWriter, answer_fits, write_answer, write_labels, write_text};
+pub use json::{AnswerWriter, answer_fits, write_labels, write_text};
 pub use labels::{Labels, NAME, Quoted};
 pub use promql_parser::label::{MatchOp, Matcher};
 pub use query::{QueryContext, QueryValue, instant, range, selector};

@@ -54,7 +54,8 @@ fn every_query_is_answered_by_whit_and_by_prometheus() {
     for query in queries {
         let answer: QueryValue = promql::instant(&query, time_s * 1000, &context).unwrap();
         let mut ours = "{\"status\":\"success\",\"data\":".to_owned();
-        promql::write_answer(answer, &mut ours).unwrap();
+        let mut writer = promql::AnswerWriter::new(answer);
+        while writer.write_next(&mut ours).unwrap() {}
         ours.push('}');
         assert!(ours.contains("\"value\""), "{query}: {ours}");
         let asked = [("query", query.as_str()), ("time", &time_s.to_string())];

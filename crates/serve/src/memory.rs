@@ -224,6 +224,14 @@ impl QueryTurn {
         })
     }
 
+    /// A body that was made already: a text counts until it is sent.  Others, as pictures, are small.
+    pub(crate) fn sent(&self, body: AnswerBody) -> Result<AnswerBody, QueryError> {
+        match body.into_text() {
+            Ok(text) => self.text(text),
+            Err(other) => Ok(other),
+        }
+    }
+
     /// A body that is a list: what stands around it, and its items, each written by `write` into a few
     /// KiB.  What they are made of takes so many bytes; the text has `bytes_max` at most.
     pub(crate) fn list<T: Send + 'static>(
@@ -347,8 +355,10 @@ mod tests {
         let body = first.written(SMALL_BYTES + 1, endless).unwrap();
         drop(first);
         assert_eq!(turn(&memory).before_large(), Err(QueryError::TimedOut));
-        // A small one goes on.
-        turn(&memory).text("x".repeat(PART_BYTES * 2)).unwrap();
+        // A small one goes on; a large one that was made already waits, too.
+        turn(&memory).sent("x".repeat(PART_BYTES * 2).into()).unwrap();
+        let large = turn(&memory).sent("x".repeat(SMALL_BYTES + 1).into()).map(drop);
+        assert_eq!(large, Err(QueryError::TimedOut));
         drop(body);
         let second = turn(&memory);
         second.before_large().unwrap();

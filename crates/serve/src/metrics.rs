@@ -126,14 +126,15 @@ fn body(
     form: PageForm,
     memory: &Arc<QueryMemory>,
 ) -> Result<AnswerBody, NewestError> {
-    match newest.page(form)? {
-        NewestPage::Whole(page) => Ok(page.into()),
-        NewestPage::Written { bytes, write } => {
-            let end = Deadline::after(WAIT_MAX);
-            let stop: LooksForStop = Arc::new(move || end.has_passed().then_some(Stop::TimedOut));
-            QueryTurn::new(memory, &stop).written(bytes, write).map_err(|_| NewestError::Busy)
-        }
-    }
+    let page = newest.page(form)?;
+    let end = Deadline::after(WAIT_MAX);
+    let stop: LooksForStop = Arc::new(move || end.has_passed().then_some(Stop::TimedOut));
+    let turn = QueryTurn::new(memory, &stop);
+    let body = match page {
+        NewestPage::Whole(page) => turn.sent(page.into()),
+        NewestPage::Written { bytes, write } => turn.written(bytes, write),
+    };
+    body.map_err(|_| NewestError::Busy)
 }
 
 /// Answers a request to a server that has nothing but the page.

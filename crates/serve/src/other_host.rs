@@ -9,8 +9,8 @@ use connection::{Address, ClientTls, TlsFileError};
 use http_client::header::HeaderValue;
 use http_client::{ClientSettings, HttpUrl, UrlError};
 
-/// Most bytes of an answer.
-const ANSWER_BYTES_MAX: usize = 32 << 20;
+/// Most bytes of an answer: as many as a chart of the page may have.
+const ANSWER_BYTES_MAX: usize = 8 << 20;
 
 /// Longest name.
 const NAME_BYTES_MAX: usize = 255;

@@ -55,7 +55,7 @@ pub use self::report::{PageReportError, ReportMade, write_report};
 use self::section::{PageSection, SectionQuestion};
 use self::streams::RefusedStreams;
 use crate::evaluation::{self, Evaluation};
-use crate::memory::QueryTurn;
+use crate::memory::{LooksForStop, QueryTurn};
 use crate::other_host::OtherHost;
 use crate::parameters::Parameters;
 use crate::recordings::RecordingStorage;
@@ -304,8 +304,22 @@ async fn passed_on(
     }
     Some(match name.rsplit('/').next() {
         Some(LIVE) => others.live(&found, name, query, &page.refused).await,
-        _ => others.ask(&found, name, query).await,
+        _ => match others.ask(&found, name, query).await {
+            Ok(answer) => sent_on(evaluation, answer).await,
+            failed => failed,
+        },
     })
+}
+
+/// The answer of another host, when the server has memory for it.
+async fn sent_on(
+    evaluation: &Arc<Evaluation>,
+    answer: HttpAnswer,
+) -> Result<HttpAnswer, QueryError> {
+    let memory = evaluation.memory.clone();
+    let longest = evaluation.settings.query_time_max;
+    let counted = move |stop: &LooksForStop| counted(answer, &QueryTurn::new(&memory, stop));
+    evaluation::run(evaluation, longest, counted).await
 }
 
 /// Whether a path below the interface is that of a question to a section that another host may have.
@@ -343,11 +357,19 @@ async fn of_section(
 ) -> Result<HttpAnswer, QueryError> {
     let parameters = Parameters::of(request.uri())?;
     let (section, path) = (section.clone(), path.to_owned());
+    let memory = evaluation.memory.clone();
     evaluation::run(evaluation, evaluation.settings.query_time_max, move |stop| {
         let question = SectionQuestion { path: &path, parameters: &parameters, stop };
-        section.answer(&question).map(with_headers)
+        let answer = section.answer(&question).map(with_headers)?;
+        counted(answer, &QueryTurn::new(&memory, stop))
     })
     .await
+}
+
+/// An answer that counts as memory of the server until it is sent.
+fn counted(answer: HttpAnswer, turn: &QueryTurn) -> Result<HttpAnswer, QueryError> {
+    let (head, body) = answer.into_parts();
+    Ok(HttpAnswer::from_parts(head, turn.sent(body)?))
 }
 
 /// What asks the recordings in a thread for queries.

@@ -122,7 +122,8 @@ fn a_recording_answers_as_prometheus_does_with_its_samples() {
         let context = QueryContext { storage: &storage, limits, control: &|| None };
         let answer = promql::range(query, steps, &context).unwrap();
         let mut ours = "{\"status\":\"success\",\"data\":".to_owned();
-        promql::write_answer(answer, &mut ours).unwrap();
+        let mut writer = promql::AnswerWriter::new(answer);
+        while writer.write_next(&mut ours).unwrap() {}
         ours.push('}');
         let [start, end] = [start_ms, end_ms].map(|time_ms| (time_ms / 1000).to_string());
         let asked = [("query", &query[..]), ("start", &start), ("end", &end), ("step", "7.3")];

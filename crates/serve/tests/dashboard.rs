@@ -19,7 +19,8 @@ const VARIABLES: &[(&str, &str)] = &[
 
 fn count(answer: &QueryValue) -> usize {
     let mut text = String::new();
-    promql::write_answer(answer.clone(), &mut text).unwrap();
+    let mut writer = promql::AnswerWriter::new(answer.clone());
+    while writer.write_next(&mut text).unwrap() {}
     let answer: serde_json::Value = serde_json::from_str(&text).unwrap();
     answer["result"].as_array().unwrap().len()
 }

@@ -49,7 +49,8 @@ fn whole() -> String {
     let period = QuerySteps { start_ms, end_ms, step_ms: STEP_MS };
     let answer: QueryValue = promql::range(QUERY, period, &context).unwrap();
     let mut text = "{\"status\":\"success\",\"data\":".to_owned();
-    promql::write_answer(answer, &mut text).unwrap();
+    let mut writer = promql::AnswerWriter::new(answer);
+    while writer.write_next(&mut text).unwrap() {}
     text + "}"
 }
 

@@ -83,16 +83,27 @@ pub(super) const MISSING: u64 = 1;
 const USUAL: u64 = 2;
 const UNUSUAL: u64 = 3;
 
-/// Flags of a gauge: all levels are the last one; the sum has two varints.
-const IS_FLAT: u64 = 1 << 2;
+/// The largest value is the last one; the sum has two varints.
+const MAX_IS_LAST: u64 = 1 << 2;
 const IS_WIDE: u64 = 1 << 3;
 
+/// Flags of a gauge: the smallest level is the last one, or the last one of the window before; the
+/// largest is that.  A level that moved once in a window has no number of its own.
+const MIN_IS_LAST: u64 = 1 << 4;
+const MIN_IS_BEFORE: u64 = 1 << 5;
+const MAX_IS_BEFORE: u64 = 1 << 6;
+const IS_FLAT: u64 = MIN_IS_LAST | MAX_IS_LAST;
+
 /// Flags of a counter: the smallest growth is 0, the last one is 0, the time of the last one is the
-/// expected one, the largest is the last one.  `IS_WIDE` as above.
+/// expected one.
 const MIN_IS_ZERO: u64 = 1 << 4;
 const LAST_IS_ZERO: u64 = 1 << 5;
 const LAST_TIME_IS_EXPECTED: u64 = 1 << 6;
-const MAX_IS_LAST: u64 = 1 << 2;
+
+/// Those of a last growth, of which a zero without the expected time says that the counter grew once:
+/// the largest growth is the sum.
+const LAST: u64 = LAST_IS_ZERO | LAST_TIME_IS_EXPECTED;
+const GREW_ONCE: u64 = LAST_IS_ZERO;
 
 impl Cell {
     /// One value.
@@ -205,12 +216,20 @@ fn write_gauge(
     out: &mut Numbers,
 ) {
     let is_usual = cell.count == expected.levels;
-    let is_flat = (cell.min, cell.max) == (cell.last, cell.last);
     let apart = cell.sum - i128::from(last) * i128::from(cell.count);
     let narrow = i64::try_from(apart).ok();
     let mut token = if is_usual { USUAL } else { UNUSUAL };
-    token |= if is_flat { IS_FLAT } else { 0 };
     token |= if narrow.is_none() { IS_WIDE } else { 0 };
+    let level_before = FieldValue::Level(before.level.cast_signed());
+    for (end, is_last, is_before) in
+        [(cell.min, MIN_IS_LAST, MIN_IS_BEFORE), (cell.max, MAX_IS_LAST, MAX_IS_BEFORE)]
+    {
+        token |= match end {
+            _ if end == cell.last => is_last,
+            _ if end == level_before => is_before,
+            _ => 0,
+        };
+    }
     out.put(Stream::Tokens, token);
     if !is_usual {
         out.put(Stream::Counts, u64::from(cell.count));
@@ -222,9 +241,13 @@ fn write_gauge(
         before.first = last;
     }
     before.level = last;
-    if !is_flat {
+    if token & (MIN_IS_LAST | MIN_IS_BEFORE) == 0 {
         out.put(Stream::Smallest, last.wrapping_sub(bits(cell.min)));
+    }
+    if token & (MAX_IS_LAST | MAX_IS_BEFORE) == 0 {
         out.put(Stream::Largest, bits(cell.max).wrapping_sub(last));
+    }
+    if token & IS_FLAT != IS_FLAT {
         put_sum(out, apart, narrow, 0);
     }
 }
@@ -239,6 +262,7 @@ fn read_gauge(
         UNUSUAL => count(streams)?,
         _ => expected.levels,
     };
+    let level_before = before.level;
     if std::mem::replace(&mut before.has_level, true) {
         before.level = before.level.wrapping_add(unzigzag(streams.next(Stream::Lasts)?));
     } else {
@@ -246,12 +270,17 @@ fn read_gauge(
         before.level = before.first;
     }
     let last = before.level;
-    let (mut min, mut max, mut apart) = (last, last, 0);
-    if token & IS_FLAT == 0 {
-        min = last.wrapping_sub(streams.next(Stream::Smallest)?);
-        max = last.wrapping_add(streams.next(Stream::Largest)?);
-        apart = sum(token, streams, 0)?;
-    }
+    let min = match token & (MIN_IS_LAST | MIN_IS_BEFORE) {
+        0 => last.wrapping_sub(streams.next(Stream::Smallest)?),
+        MIN_IS_BEFORE => level_before,
+        _ => last,
+    };
+    let max = match token & (MAX_IS_LAST | MAX_IS_BEFORE) {
+        0 => last.wrapping_add(streams.next(Stream::Largest)?),
+        MAX_IS_BEFORE => level_before,
+        _ => last,
+    };
+    let apart = if token & IS_FLAT == IS_FLAT { 0 } else { sum(token, streams, 0)? };
     let level = |bits: u64| FieldValue::Level(bits.cast_signed());
     let sum = (i128::from(last.cast_signed()) * i128::from(count)).saturating_add(apart);
     Ok(Cell { count, sum, took_ns: 0, min: level(min), max: level(max), last: level(last) })
@@ -266,7 +295,11 @@ fn write_counter(
 ) {
     let is_usual = (cell.count, cell.took_ns) == (expected.rates, expected.took_ns);
     let time = |value| time_bits(value, single_clock);
-    let last_is_expected = time(cell.last) == expected.last_time || last == 0;
+    let grew_once =
+        last == 0 && cell.count > 1 && cell.sum > 0 && cell.sum == i128::from(bits(cell.max));
+    // Of a last growth of zero the time says nothing.
+    let last_is_expected =
+        if last == 0 { !grew_once } else { time(cell.last) == expected.last_time };
     let narrow = i64::try_from(cell.sum).ok();
     let mut token = if is_usual { USUAL } else { UNUSUAL };
     let flags = [
@@ -299,7 +332,10 @@ fn write_counter(
         let ends =
             [(cell.min, MIN_IS_ZERO, Stream::Smallest), (cell.max, MAX_IS_LAST, Stream::Largest)];
         for (value, _, stream) in ends.into_iter().filter(|end| token & end.1 == 0) {
-            out.put(stream, bits(value));
+            // The smallest growth of one that grew once is zero.
+            if !grew_once {
+                out.put(stream, bits(value));
+            }
             out.put(Stream::Times, clock.about(time(value)));
         }
     }
@@ -334,8 +370,8 @@ fn read_counter(
     let sum = sum(token, streams, before.sum)?;
     before.sum = sum as u64;
     let mut last = NO_GROWTH;
+    let single = || u64::try_from(sum).map_err(|_| Corrupt("a counter shrinks"));
     if token & LAST_IS_ZERO == 0 {
-        let single = || u64::try_from(sum).map_err(|_| Corrupt("a counter shrinks"));
         let increase = if count > 1 { streams.next(Stream::Lasts)? } else { single()? };
         let time = match token & LAST_TIME_IS_EXPECTED {
             0 => clock.time(streams.next(Stream::Times)?),
@@ -345,8 +381,9 @@ fn read_counter(
     }
     let (mut min, mut max) = (last, last);
     if count > 1 {
+        let is_sum = token & LAST == GREW_ONCE;
         let mut end = |stream| {
-            let increase = streams.next(stream)?;
+            let increase = if is_sum { single()? } else { streams.next(stream)? };
             growth(increase, clock.time(streams.next(Stream::Times)?))
         };
         min = if token & MIN_IS_ZERO == 0 { end(Stream::Smallest)? } else { NO_GROWTH };

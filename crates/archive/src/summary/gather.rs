@@ -15,7 +15,7 @@ use sample::{Interner, Kind, increase};
 
 use super::head::Edge;
 use super::read::{Segment, SourceWindows, Summary};
-use super::{HOUR_NS, SECOND_NS, ceil, floor};
+use super::{HOUR_NS, SECOND_NS, ceil, common_window_ns, floor};
 use crate::archive::Recordings;
 use crate::archived_file::ArchivedFile;
 use crate::reading::Select;
@@ -251,10 +251,11 @@ impl<'a> Plan<'a> {
         // No window is in two steps, and no hour.
         planner.bad.extend(cuts.iter().map(|&at_ns| at_ns..at_ns));
         let period = select.from_ns..select.thru_ns;
-        let window_ns = planner.known.iter().map(|known| known.summary.window_ns).max();
-        let mut pieces = match window_ns {
-            Some(window_ns) => pieces(period, window_ns, planner.bad),
-            None => vec![(period, false)],
+        let known = planner.known.iter();
+        let windows_ns: Vec<i64> = known.map(|known| known.summary.window_ns).collect();
+        let mut pieces = match windows_ns.is_empty() {
+            true => vec![(period, false)],
+            false => pieces(period, common_window_ns(&windows_ns), planner.bad),
         };
         for at_ns in cuts {
             let is_cut = |piece: &&mut (Range<i64>, bool)| piece.1 && piece.0.contains(&at_ns);
@@ -501,6 +502,7 @@ impl<'a> Planner<'a> {
             is_aligned || spans.steps <= UNALIGNED_STEPS_MAX
         };
         let summary = Summary::open(file).and_then(|summary| summary.usable(file));
+        let summary = summary.map(|(all, is_whole)| (all.of_source(file, source), is_whole));
         let usable = summary.filter(|(summary, _)| fits(summary.window_ns));
         let last = usable.as_ref().and_then(|(summary, _)| summary.tier(0).last().cloned());
         let Some(((summary, is_whole), last)) = usable.zip(last) else {

@@ -16,7 +16,7 @@ use super::head::SourceHead;
 use super::streams::STREAMS;
 use super::{
     FLAG_CLOCK_SET_BACK, FRAMES, HEADER_BYTES, HOUR_NS, MAGIC, ONE_FRAME, PART_BYTES_MAX, PLAIN,
-    PRELUDE_BYTES, SEGMENT_MAGIC, VERSION, ZSTD_MAGIC, coding,
+    PRELUDE_BYTES, SEGMENT_MAGIC, VERSION, ZSTD_MAGIC, coding, lengths_ns, source_window_ns,
 };
 use crate::archived_file::{ArchivedFile, Identity};
 
@@ -64,6 +64,15 @@ impl Segment {
         self.from_ns.saturating_add(self.window_ns.saturating_mul(i64::from(self.windows)))
     }
 
+    /// The same time in windows of another length of tier 0; hours are hours.
+    pub(super) fn divided(&self, window_ns: i64) -> Segment {
+        if self.tier != 0 {
+            return self.clone();
+        }
+        let length_ns = self.window_ns.saturating_mul(i64::from(self.windows));
+        Segment { windows: (length_ns / window_ns) as u32, window_ns, ..self.clone() }
+    }
+
     /// The times of some of its windows.
     pub(super) fn times(&self, windows: &Range<u32>) -> Range<i64> {
         let begins_ns = |window: u32| {
@@ -96,7 +105,17 @@ impl Summary {
         // To open a pipe that nobody writes waits for ever.
         let opened = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file);
         let opened = opened.and_then(|_| File::open(&path).ok())?;
-        Summary::of(opened, &file.identity)
+        let (window_ns, _) = lengths_ns(&file.file.meta);
+        Summary::of(opened, &file.identity).filter(|summary| summary.window_ns == window_ns)
+    }
+
+    /// The summary with the windows of a source.
+    pub(super) fn of_source(mut self, file: &ArchivedFile, source: usize) -> Summary {
+        self.window_ns = source_window_ns(&file.file.meta, &file.defs[source]);
+        for segment in &mut self.segments {
+            *segment = segment.divided(self.window_ns);
+        }
+        self
     }
 
     /// The summary in an open file.
@@ -189,13 +208,14 @@ impl Summary {
         let Some(places) = places else { return Some(windows) };
         let meta = &file.file.meta;
         let def = &file.defs[source];
+        let count = segment.divided(source_window_ns(meta, def)).windows;
         let mut decompressor = Decompressor::new().ok()?;
         let [head, ..] = self.part(places.head, &mut decompressor)?;
         windows.bytes += places.head.1;
         let single_clock = meta.has_single_clock();
         windows.head =
             SourceHead::decode(&head, meta.cadence_ns(def.cadence), single_clock).ok()?;
-        if windows.head.windows.len() != segment.windows as usize {
+        if windows.head.windows.len() != count as usize {
             return None;
         }
         for &field in fields {
@@ -393,11 +413,16 @@ impl SourceWindows {
     ) -> Result<Vec<RawEdge<'_>>, Corrupt> {
         let (mut bytes, mut found) = (Bytes::new(self.edges.get(field).map_or(&[], |e| e)), vec![]);
         for (number, slot) in self.head.slots.iter().enumerate() {
+            let mut before = 0_u64;
             for (edge, &is_in) in slot.is_in.iter().enumerate() {
                 if !is_in || bytes.left() == 0 {
                     continue;
                 }
-                let raw = if bytes.varint()? == 0 { None } else { Some(bytes.varint()?) };
+                let raw = match bytes.varint()? {
+                    0 => None,
+                    _ => Some(before.wrapping_add(bytes.varint()?)),
+                };
+                before = raw.unwrap_or(before);
                 if edge == which {
                     found.push((self.head.names.get(number).unwrap_or_default(), raw));
                 }

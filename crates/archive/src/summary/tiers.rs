@@ -10,7 +10,7 @@ use super::column::{FieldBytes, FieldColumns};
 use super::head::{SourceHead, Window};
 use super::out::{Body, Out};
 use super::read::{ENDS, Segment, SourceWindows};
-use super::{DAY_NS, HOUR_NS, ceil, coding, floor};
+use super::{DAY_NS, HOUR_NS, ceil, coding, floor, source_window_ns};
 use crate::Error;
 use crate::archived_file::ArchivedFile;
 
@@ -76,10 +76,20 @@ impl Day {
 
     fn write(self, out: &mut Out, file: &ArchivedFile) -> io::Result<()> {
         let mut body = Body::default();
-        for source in 0..file.defs.len() {
-            self.source(out, file, source, &mut body)?;
+        for (source, def) in file.defs.iter().enumerate() {
+            let window_ns = source_window_ns(&file.file.meta, def);
+            match window_ns {
+                HOUR_NS => body.add_nothing(),
+                _ => self.divided(window_ns).source(out, file, source, &mut body)?,
+            }
         }
         out.append(self.segment, &body)
+    }
+
+    /// The day with segments in windows of a source.
+    fn divided(&self, window_ns: i64) -> Day {
+        let parts = self.parts.iter().map(|part| part.divided(window_ns)).collect();
+        Day { segment: self.segment.clone(), parts }
     }
 
     /// The hour that has a window of a segment.
@@ -111,7 +121,7 @@ impl Day {
         let count =
             |head: &SourceHead| head.slots.iter().map(|slot| slot.windows.len()).sum::<usize>();
         let windows: usize = heads.iter().copied().map(count).sum();
-        let an_hour = (HOUR_NS / out.summary.window_ns) as usize;
+        let an_hour = self.parts.first().map_or(1, |part| HOUR_NS / part.window_ns) as usize;
         if 4 * windows < 3 * an_hour.min(WINDOWS_WORTH_AN_HOUR) * count(&head) {
             body.add_nothing();
             return Ok(());

@@ -17,7 +17,10 @@ use super::head::{Edge, SourceHead, Window};
 use super::open_window::OpenWindow;
 use super::out::{Body, Out};
 use super::read::{BEGINS, ENDS, Segment, Summary};
-use super::{FLAG_CLOCK_SET_BACK, SECOND_NS, coding, floor, lengths_ns, tiers};
+use super::{
+    FLAG_CLOCK_SET_BACK, SECOND_NS, coding, common_window_ns, floor, lengths_ns, source_window_ns,
+    tiers,
+};
 use crate::Error;
 use crate::archived_file::ArchivedFile;
 use crate::reading::SourceReading;
@@ -128,6 +131,8 @@ struct Pass<'a> {
     out: &'a mut Out,
     file: &'a ArchivedFile,
     sources: Vec<SourceBuilder>,
+    /// The length of a part of a segment that has whole windows of every source.
+    whole_ns: i64,
     /// The open segment: its first window, and the latest one.
     from_ns: Option<i64>,
     window_from_ns: i64,
@@ -149,13 +154,18 @@ impl<'a> Pass<'a> {
         let base_ns = if base_ns <= first_ns { i64::MIN } else { base_ns };
         let mut feed = open(file, base_ns)?;
         let defs = feed.as_feed().defs();
-        let single_clock = file.file.meta.has_single_clock();
-        let sources =
-            defs.iter().map(|def| SourceBuilder::new(def.clone(), single_clock)).collect();
+        let meta = &file.file.meta;
+        let begin = |def: &Arc<SourceDef>| {
+            SourceBuilder::new(def.clone(), meta.has_single_clock(), source_window_ns(meta, def))
+        };
+        let sources: Vec<SourceBuilder> = defs.iter().map(begin).collect();
+        let windows_ns: Vec<i64> = sources.iter().map(|source| source.window_ns).collect();
+        let whole_ns = common_window_ns(&windows_ns);
         let mut pass = Pass {
             out,
             file,
             sources,
+            whole_ns,
             from_ns: None,
             window_from_ns: i64::MIN,
             beginning: covered.as_ref().and_then(|covered| covered.beginning),
@@ -185,7 +195,7 @@ impl<'a> Pass<'a> {
         }
         let is_whole = !feed.is_being_written();
         if is_whole {
-            let thru_ns = pass.window_from_ns.saturating_add(pass.out.summary.window_ns);
+            let thru_ns = floor(pass.window_from_ns, whole_ns).saturating_add(whole_ns);
             pass.end_segment(thru_ns, ENDS)?;
         }
         Ok(Some(Passed::Thru(is_whole)))
@@ -215,35 +225,39 @@ impl<'a> Pass<'a> {
         if now_ns != self.window_from_ns {
             if let Some(from_ns) = self.from_ns {
                 let end_ns = floor(from_ns, segment_ns).saturating_add(segment_ns);
+                let whole_thru_ns = floor(now_ns, self.whole_ns);
                 let cells: usize = self.sources.iter().map(SourceBuilder::cells).sum();
                 if now_ns >= end_ns {
                     self.end_segment(end_ns, 0)?;
-                } else if cells > SEGMENT_CELLS {
-                    self.end_segment(now_ns, 0)?;
+                } else if cells > SEGMENT_CELLS && whole_thru_ns > self.window_from_ns {
+                    self.end_segment(whole_thru_ns, 0)?;
                 } else {
-                    self.end_window();
+                    self.end_windows(now_ns);
                 }
             }
             self.window_from_ns = now_ns;
         }
-        let from_ns = *self.from_ns.get_or_insert(now_ns);
-        let window = ((now_ns - from_ns) / window_ns) as u32;
+        let from_ns = *self.from_ns.get_or_insert(floor(now_ns, self.whole_ns));
         self.latest = (snapshot.monotonic_ns, snapshot.realtime_ns);
         for (index, source) in self.sources.iter_mut().enumerate() {
+            let window = ((now_ns - from_ns) / source.window_ns) as u32;
             source.take(index, window, snapshot)?;
         }
         Ok(())
     }
 
-    fn end_window(&mut self) {
+    /// Ends the windows that do not have a time.
+    fn end_windows(&mut self, now_ns: i64) {
         for source in &mut self.sources {
-            source.end_window();
+            if floor(now_ns, source.window_ns) > self.window_from_ns {
+                source.end_window();
+            }
         }
     }
 
     /// Writes the open segment, whose windows go to `thru_ns`.
     fn end_segment(&mut self, thru_ns: i64, flags: u8) -> Result<(), Error> {
-        self.end_window();
+        self.sources.iter_mut().for_each(SourceBuilder::end_window);
         let window_ns = self.out.summary.window_ns;
         let covered_ns = self.out.summary.tier(0).last().map(Segment::thru_ns);
         let from_ns = self.from_ns.or(covered_ns).unwrap_or(0);
@@ -337,6 +351,7 @@ fn open(file: &ArchivedFile, base_ns: i64) -> Result<AnyFeed, Error> {
 struct SourceBuilder {
     def: Arc<SourceDef>,
     single_clock: bool,
+    window_ns: i64,
     /// The fields that are texts.
     texts: Vec<usize>,
     tracker: Tracker,
@@ -360,7 +375,7 @@ struct SourceBuilder {
 }
 
 impl SourceBuilder {
-    fn new(def: Arc<SourceDef>, single_clock: bool) -> Self {
+    fn new(def: Arc<SourceDef>, single_clock: bool, window_ns: i64) -> Self {
         let names: Vec<&str> = def.fields.iter().map(|field| &*field.name).collect();
         let fields = def.fields.iter();
         SourceBuilder {
@@ -370,6 +385,7 @@ impl SourceBuilder {
             open: OpenWindow::new(def.clone(), single_clock),
             def,
             single_clock,
+            window_ns,
             head: SourceHead::default(),
             number: 0,
             window: Window::default(),
@@ -523,7 +539,7 @@ impl SourceBuilder {
         out: &mut Out,
         body: &mut Body,
     ) -> io::Result<()> {
-        let next = SourceBuilder::new(self.def.clone(), self.single_clock);
+        let next = SourceBuilder::new(self.def.clone(), self.single_clock, self.window_ns);
         if segment.ends() {
             self.end_recording();
         }
@@ -534,7 +550,8 @@ impl SourceBuilder {
             body.add_nothing();
             return Ok(());
         }
-        done.head.windows.resize(segment.windows as usize, Window::default());
+        let windows = segment.divided(done.window_ns).windows;
+        done.head.windows.resize(windows as usize, Window::default());
         let slots = done.head.slots.len();
         let fields = std::mem::take(&mut done.fields);
         let fields: Vec<FieldBytes> = fields.into_iter().map(|field| field.finish(slots)).collect();
@@ -558,7 +575,7 @@ impl SourceBuilder {
         }
     }
 
-    /// For each counter the raw values of the first and the last reading.
+    /// For each counter the raw values of the first and the last reading, of the latter what it is more.
     fn edges(&self) -> Vec<Vec<u8>> {
         let width = self.def.fields.len();
         let counters = (0..width).filter(|&field| self.def.fields[field].kind == Kind::Counter);
@@ -567,9 +584,11 @@ impl SourceBuilder {
             for (instance, slot) in self.head.slots.iter().enumerate() {
                 let first = self.first.get(instance * width + field).copied().flatten();
                 let raws = [first, self.tracker.raw(instance, field)];
+                let mut before = 0;
                 for (raw, _) in raws.iter().zip(slot.is_in).filter(|(_, is_in)| *is_in) {
                     put(&mut out, u64::from(raw.is_some()));
-                    raw.iter().for_each(|&raw| put(&mut out, raw));
+                    raw.iter().for_each(|&raw| put(&mut out, raw.wrapping_sub(before)));
+                    before = raw.unwrap_or(before);
                 }
             }
             out

@@ -177,7 +177,7 @@ impl Asked<'_> {
     pub(crate) fn steps(&self, host: &str, source: &str, period: Period, points: usize) -> Steps {
         let interval_ns = self.interval_ns(host, source, period);
         let Period { from_ns, thru_ns } = period;
-        let nice_ns = || self.recordings.summarized_step(host, from_ns, thru_ns, points);
+        let nice_ns = || self.recordings.summarized_step((host, source), from_ns, thru_ns, points);
         let reading_ns = || self.reading_ns(host, source, period);
         Steps::of(period, points, interval_ns, nice_ns, reading_ns)
     }

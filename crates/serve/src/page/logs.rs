@@ -33,8 +33,9 @@ use crate::parameters::{Parameters, invalid};
 const RECORDS_USUAL: usize = 200;
 const RECORDS_MAX: usize = 1000;
 
-/// Bytes of the records of an answer.
-const RECORDS_BYTES_MAX: usize = 8 << 20;
+/// Bytes of the records of an answer, which are in memory beside its text: more records come with the
+/// next question.
+const RECORDS_BYTES_MAX: usize = 1 << 20;
 
 /// Bytes of a record in a list: of a longer one there is the begin of its message.
 const LISTED_BYTES_MAX: usize = 16 << 10;
@@ -142,15 +143,22 @@ impl LogQuestion<'_> {
             json_records.listed(key, record)
         });
         let found = found.map_err(refused)?;
-        let texts: Vec<&[u8]> = found.records.iter().map(|one| one.text.as_slice()).collect();
-        if is_csv {
-            return Ok(csv_answer([csv.head(), &texts.concat()].concat()));
-        }
         let behind = found.records.last().filter(|_| found.has_more);
         let behind = behind.map(|record| record.key.to_string());
+        let mut text = if is_csv { csv.head().to_vec() } else { b"{\"records\":[".to_vec() };
+        for (number, record) in found.records.into_iter().enumerate() {
+            if number > 0 && !is_csv {
+                text.push(b',');
+            }
+            text.extend_from_slice(&record.text);
+        }
+        if is_csv {
+            return Ok(csv_answer(text));
+        }
         let rest = json!({ "behind": behind, "lost": lost(&found.losses) }).to_string();
-        let records = String::from_utf8_lossy(&texts.join(&b","[..])).into_owned();
-        Ok(json_answer(StatusCode::OK, format!("{{\"records\":[{records}],{}", &rest[1..])))
+        text.extend_from_slice(b"],");
+        text.extend_from_slice(&rest.as_bytes()[1..]);
+        Ok(json_answer(StatusCode::OK, lossy(text)))
     }
 
     /// One record with all its data.
@@ -163,9 +171,7 @@ impl LogQuestion<'_> {
             .archive
             .record(key, self.ends, &mut |key, record| json_records.whole(key, record));
         match found.map_err(refused)? {
-            Some(text) => {
-                Ok(json_answer(StatusCode::OK, String::from_utf8_lossy(&text).into_owned()))
-            }
+            Some(text) => Ok(json_answer(StatusCode::OK, lossy(text))),
             None => Err(invalid("id", "the store has no such record, or not any more")),
         }
     }
@@ -330,6 +336,12 @@ fn refused(error: LogArchiveError) -> QueryError {
 
 fn csv_answer(text: impl Into<hyper::body::Bytes>) -> HttpAnswer {
     answer_of(StatusCode::OK, "text/csv; charset=utf-8", text.into())
+}
+
+/// The text of bytes that are mostly one: it takes no more memory then.
+fn lossy(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|other| String::from_utf8_lossy(other.as_bytes()).into_owned())
 }
 
 fn recorded(span: Option<(u64, u64)>) -> Value {
