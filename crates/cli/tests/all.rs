@@ -79,6 +79,7 @@ mod sadc_written;
 mod schedule;
 mod send;
 mod send_day;
+mod send_many;
 mod send_recordings;
 mod serve;
 mod serve_beside_prometheus;

@@ -18,6 +18,7 @@
 mod address;
 mod clock;
 mod connect;
+mod descriptors;
 mod files;
 mod listen;
 mod quota;
@@ -28,6 +29,7 @@ mod tls;
 
 pub use address::{Address, AddressError, AddressRules};
 pub use connect::{connect_tcp, connect_unix, resolve};
+pub use descriptors::allow_descriptors;
 pub use files::{ClientTls, OldestTls, ServerTls, TlsFileError};
 pub use listen::{ListeningSocket, Peer, ServerListener, SocketFileRights};
 pub use quota::{Quota, QuotaPlace};

@@ -84,6 +84,11 @@ impl Error {
     pub(crate) fn io(path: &Path, what: &'static str, source: io::Error) -> Self {
         Error::Io { path: path.to_owned(), what, source }
     }
+
+    /// Whether the recording is not there, or not any more.
+    pub fn is_gone(&self) -> bool {
+        matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
 }
 
 /// A sample was not written.  The recording is still valid, the gap before the next written sample

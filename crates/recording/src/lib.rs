@@ -27,6 +27,7 @@ mod lock;
 mod map;
 mod pauses;
 mod reader;
+mod reader_file;
 mod rows;
 pub mod sadc;
 mod scan;

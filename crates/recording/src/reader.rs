@@ -4,7 +4,6 @@
 //! file claims; a reader that follows a file and has come to its end keeps none of it.  Samples that cannot be read are skipped and counted: in the gap of the next
 //! sample, and in [`Reader::damage`].
 
-use std::fs::File;
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,13 +17,16 @@ use crate::error::Error;
 use crate::focus::Focus;
 use crate::format::{BlockHeader, BlockKind, Prelude, crc};
 use crate::frame::{BlockState, Walker};
-use crate::lock;
 use crate::map::{BlockLocation, BlockMap};
+use crate::reader_file::ReaderFile;
 use crate::scan;
 use crate::schema::Mapping;
 use crate::storage::Bytestore;
 
 mod frames;
+
+/// Blocks that the map of a reader that waits has room for.
+const BLOCKS_AHEAD: usize = 4;
 
 /// The result of reading the next sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,11 +94,9 @@ enum Cursor {
 /// An open recording.
 pub struct Reader {
     store: Box<dyn Bytestore>,
-    /// The file of the recording, to test whether it is being written.
-    file: Option<File>,
     path: PathBuf,
     prelude: Prelude,
-    meta: Meta,
+    meta: Arc<Meta>,
     schemas: Vec<Arc<SourceDef>>,
     mappings: Vec<Mapping>,
     /// What is decoded of each source.
@@ -142,11 +142,8 @@ impl Reader {
     /// [`Error::NotARecording`], [`Error::FutureVersion`], [`Error::HeadDamaged`], [`Error::Io`].
     /// Damage after the head is not an error.
     pub fn open(path: &Path, known: &[Arc<SourceDef>]) -> Result<Reader, Error> {
-        let file = File::open(path).map_err(|error| Error::io(path, "open", error))?;
-        let asked = file.try_clone().map_err(|error| Error::io(path, "open", error))?;
-        let mut reader = Self::with_store(Box::new(file), path, known)?;
-        reader.file = Some(asked);
-        Ok(reader)
+        let file = ReaderFile::open(path).map_err(|error| Error::io(path, "open", error))?;
+        Self::with_store(Box::new(file), path, known)
     }
 
     /// Opens a recording in `store`; `path` is for messages.
@@ -167,10 +164,9 @@ impl Reader {
         let state = BlockState::new(&head.schemas);
         Ok(Reader {
             store,
-            file: None,
             path: path.to_owned(),
             prelude: head.prelude,
-            meta: head.meta,
+            meta: Arc::new(head.meta),
             mappings: head.schemas.iter().map(|schema| Mapping::new(schema, known)).collect(),
             focus: vec![Focus::default(); head.schemas.len()],
             schemas: head.schemas,
@@ -195,6 +191,11 @@ impl Reader {
     /// The facts about the recording and its machine.
     pub fn meta(&self) -> &Meta {
         &self.meta
+    }
+
+    /// The same, for whoever keeps them: they have some kilobytes.
+    pub fn shared_meta(&self) -> Arc<Meta> {
+        self.meta.clone()
     }
 
     /// The sources of the recording, as recorded.
@@ -321,12 +322,18 @@ impl Reader {
 
     /// Whether a recorder has locked the file.
     pub fn is_being_written(&self) -> bool {
-        self.file.as_ref().is_some_and(lock::is_held)
+        self.store.is_being_written()
     }
 
     /// When the file was written last, if there is one.
     pub fn written(&self) -> Option<SystemTime> {
-        self.file.as_ref()?.metadata().ok()?.modified().ok()
+        self.store.written()
+    }
+
+    /// Closes the file until the [`next`](Self::next) sample is read, which opens it again: what was deleted
+    /// meanwhile cannot be read any more.
+    pub fn close_file(&mut self) {
+        self.store.close();
     }
 
     /// Process id of the latest writer, if the file has it.
@@ -436,9 +443,11 @@ impl Reader {
     /// Reads the next sample into `snapshot`, which must be made for [`defs`](Self::defs).
     ///
     /// # Errors
-    /// If the file cannot be read; damage is counted, not an error.
+    /// If the file cannot be read, or was deleted while it was closed; damage is counted, not an error.
     #[allow(clippy::should_implement_trait, reason = "the snapshot is borrowed, not returned")]
     pub fn next(&mut self, snapshot: &mut Snapshot) -> Result<ReadOutcome, Error> {
+        let opened = self.store.open_again(self.prelude.file_id);
+        opened.map_err(|error| Error::io(&self.path, "open", error))?;
         loop {
             let advanced = match self.advance() {
                 Ok(advanced) => advanced,
@@ -465,6 +474,7 @@ impl Reader {
     fn rest(&mut self) {
         (self.window, self.body) = (Vec::new(), Vec::new());
         (self.replay, self.decompressor) = (BlockReplay::default(), None);
+        self.map.blocks.shrink_to(self.map.blocks.len() + BLOCKS_AHEAD);
     }
 
     /// Copies the state to the snapshot.

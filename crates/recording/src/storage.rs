@@ -3,6 +3,9 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt as _};
+use std::time::SystemTime;
+
+use crate::lock;
 
 /// The file operations of a writer.
 pub trait Storage: Send {
@@ -44,6 +47,27 @@ pub trait Bytestore: Send {
 
     /// The length of the file now.
     fn length(&self) -> io::Result<u64>;
+
+    /// Whether a recorder has locked the file.
+    fn is_being_written(&self) -> bool {
+        false
+    }
+
+    /// When the file was written last, if that is known.
+    fn written(&self) -> Option<SystemTime> {
+        None
+    }
+
+    /// Gives back what can be had again by [`open_again`](Self::open_again).
+    fn close(&mut self) {}
+
+    /// Makes a store that was closed ready to be read.
+    ///
+    /// # Errors
+    /// `NotFound` if the recording with this number is not there any more, and what opening a file fails with.
+    fn open_again(&mut self, _file_id: u64) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Storage for File {
@@ -92,6 +116,14 @@ impl Bytestore for File {
 
     fn length(&self) -> io::Result<u64> {
         Ok(self.metadata()?.len())
+    }
+
+    fn is_being_written(&self) -> bool {
+        lock::is_held(self)
+    }
+
+    fn written(&self) -> Option<SystemTime> {
+        self.metadata().ok()?.modified().ok()
     }
 }
 

@@ -1,8 +1,9 @@
 //! The samples behind a cursor: recordings of a folder in the order of their times, also while they
 //! grow.
 //!
-//! Memory: a batch, a block of the recording that is being read, and of each that is open its latest sample and
-//! the series that it has now, whatever is still to be read and however many series came and went.
+//! Memory: a batch, a block of the recording that is being read and its sample, and of each that is open what
+//! its next sample is a difference from and the series that it has now, whatever is still to be read and however
+//! many series came and went.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::cursor::RecordingCursor;
 use crate::cursor::SendCursor;
 use crate::groups::GroupSeries;
 use crate::recording_files::{Looked, RecordingFiles, age_of};
-use crate::series::{RecordingSeries, SeriesNames, SourceChoice};
+use crate::series::{NamedSources, RecordingSeries, SeriesNames, SourceChoice};
 use crate::steps::StepSums;
 
 /// Samples that are read for a batch: there may be some without points, of sources that have nothing to
@@ -29,6 +30,7 @@ pub(crate) struct Backlog {
     files: RecordingFiles,
     definitions: Vec<Arc<SourceDef>>,
     names: SeriesNames,
+    snapshot: SharedSnapshot,
     open: Vec<OpenRecording>,
     /// Which of them is read next: no batch looks again at those before it, and none waits for ever.
     at: usize,
@@ -37,11 +39,34 @@ pub(crate) struct Backlog {
     unreadable: u64,
 }
 
+/// The sample that is read: recordings of the same sources have the memory for it once.
+#[derive(Default)]
+pub(crate) struct SharedSnapshot {
+    snapshot: Snapshot,
+    /// The sources that it is made for.
+    sources: Option<Arc<NamedSources>>,
+}
+
+impl SharedSnapshot {
+    /// For these sources.  What it has of another recording is not fresh in the next sample.
+    fn of(&mut self, sources: &Arc<NamedSources>) -> &mut Snapshot {
+        if self.sources.as_ref().is_none_or(|known| !Arc::ptr_eq(known, sources)) {
+            self.snapshot = Snapshot::new(&sources.defs);
+            self.sources = Some(sources.clone());
+        }
+        &mut self.snapshot
+    }
+
+    /// Samples before it that could not be read.
+    fn samples_unreadable(&self) -> u64 {
+        self.snapshot.gap.samples_unreadable
+    }
+}
+
 /// A recording that is being read.
 pub(crate) struct OpenRecording {
     file_id: u64,
     pub(crate) reader: Reader,
-    snapshot: Snapshot,
     series: RecordingSeries,
     groups: Option<GroupSeries>,
     steps: Option<StepSums>,
@@ -55,6 +80,7 @@ impl Backlog {
             files: RecordingFiles::new(folder),
             definitions: source::definitions(),
             names: SeriesNames::new(selection),
+            snapshot: SharedSnapshot::default(),
             open: Vec::new(),
             at: 0,
             series: BatchSeries::default(),
@@ -83,10 +109,10 @@ impl Backlog {
         while batch.points.len() < points_max && samples < BATCH_SAMPLES_MAX {
             if idle == self.open.len() {
                 let Some((path, sent)) = self.files.waiting.pop_front() else { return Ok(false) };
-                // One that was deleted meanwhile is told at the next look.
-                if let Ok(reader) = Reader::open(&path, &self.definitions) {
+                if let Some(reader) = self.files.open(&path, &self.definitions) {
                     self.at = self.open.len();
-                    self.open.push(OpenRecording::new(reader, &sent, &mut self.names)?);
+                    let (names, snapshot) = (&mut self.names, &mut self.snapshot);
+                    self.open.push(OpenRecording::new(reader, &sent, names, snapshot)?);
                 }
                 continue;
             }
@@ -94,21 +120,26 @@ impl Backlog {
                 self.at = 0;
             }
             let open = &mut self.open[self.at];
-            match open.read(&mut self.series, batch)? {
-                ReadOutcome::Sample => {
+            match open.read(&mut self.snapshot, &mut self.series, batch) {
+                Ok(ReadOutcome::Sample) => {
                     samples += 1;
-                    self.unreadable += open.snapshot.gap.samples_unreadable;
+                    self.unreadable += self.snapshot.samples_unreadable();
                 }
-                ReadOutcome::NoMoreYet if open.reader.is_being_written() => {
+                Ok(ReadOutcome::NoMoreYet) if open.reader.is_being_written() => {
+                    self.files.wait(&mut open.reader, self.at);
                     self.at += 1;
                     idle += 1;
                 }
                 // Nobody writes the rest of a recording whose recorder was killed.
-                ReadOutcome::NoMoreYet | ReadOutcome::End => {
+                Ok(ReadOutcome::NoMoreYet | ReadOutcome::End) => {
                     let mut open = self.open.remove(self.at);
                     open.flush(&mut self.series, batch);
                     self.files.finished.insert(open.file_id);
                 }
+                Err(error) if self.files.has_lost(&open.reader, &error) => {
+                    self.open.remove(self.at).flush(&mut self.series, batch);
+                }
+                Err(error) => return Err(error),
             }
         }
         Ok(true)
@@ -142,29 +173,29 @@ impl OpenRecording {
         mut reader: Reader,
         sent: &RecordingCursor,
         names: &mut SeriesNames,
+        snapshot: &mut SharedSnapshot,
     ) -> Result<Self, SendError> {
-        let defs = reader.defs();
-        let series = RecordingSeries::new(reader.meta(), &defs, names);
+        let meta = reader.shared_meta();
+        let series = RecordingSeries::new(meta.clone(), reader.defs(), names);
+        let defs = &series.named().defs;
         let selection = names.selection();
         let processes = selection.processes.as_ref();
-        let mut groups =
-            processes.and_then(|choice| GroupSeries::new(choice, reader.meta(), &defs, sent));
+        let mut groups = processes.and_then(|choice| GroupSeries::new(choice, meta, defs, sent));
         let mut wanted = series.wanted();
         for &index in groups.iter().flat_map(GroupSeries::sources) {
             wanted.retain(|(other, _)| *other != index);
             wanted.push((index, (0..defs[index].fields.len()).collect()));
         }
         reader.focus(&wanted);
-        let mut snapshot = Snapshot::new(&defs);
         match &mut groups {
             Some(groups) if sent.next > 0 => {
-                groups.prime(&mut reader, &mut snapshot, sent.next)?;
+                groups.prime(&mut reader, snapshot.of(series.named()), sent.next)?;
             }
             _ => reader.seek_number(sent.next),
         }
         let (file_id, next) = (reader.file_id(), sent.next);
         let steps = selection.step.map(StepSums::new);
-        Ok(OpenRecording { file_id, reader, snapshot, series, groups, steps, next })
+        Ok(OpenRecording { file_id, reader, series, groups, steps, next })
     }
 
     /// Visits the number of each series that it goes on with.
@@ -177,14 +208,16 @@ impl OpenRecording {
     /// Adds the next sample to a batch, if there is one; of a step, when the first of the next is read.
     pub(crate) fn read(
         &mut self,
+        snapshot: &mut SharedSnapshot,
         series: &mut BatchSeries,
         batch: &mut Batch,
     ) -> Result<ReadOutcome, SendError> {
-        let outcome = self.reader.next(&mut self.snapshot)?;
+        let snapshot = snapshot.of(self.series.named());
+        let outcome = self.reader.next(snapshot)?;
         if outcome != ReadOutcome::Sample {
             return Ok(outcome);
         }
-        let (next, realtime_ns) = (self.reader.next_number(), self.snapshot.realtime_ns);
+        let (next, realtime_ns) = (self.reader.next_number(), snapshot.realtime_ns);
         match &mut self.steps {
             Some(steps) => {
                 if steps.is_over(realtime_ns) {
@@ -192,11 +225,11 @@ impl OpenRecording {
                     steps.flush((self.file_id, self.next), series, batch);
                 }
                 let points = steps.begin(realtime_ns);
-                add(next, &mut self.series, &mut self.groups, &mut self.snapshot, (series, points));
+                add(next, &mut self.series, &mut self.groups, snapshot, (series, points));
                 steps.absorb();
             }
             None => {
-                add(next, &mut self.series, &mut self.groups, &mut self.snapshot, (series, batch));
+                add(next, &mut self.series, &mut self.groups, snapshot, (series, batch));
                 let (file_id, points) = (self.file_id, batch.points.len());
                 batch.ends.push(SampleEnd { file_id, next, samples: 1, points, realtime_ns });
             }

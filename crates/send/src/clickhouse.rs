@@ -23,7 +23,7 @@ use varint::put_bytes;
 
 use crate::SendError;
 use crate::asked::{AsksPoints, Points};
-use crate::batch::{Batch, BatchSeries, SeriesFacts};
+use crate::batch::{Batch, BatchSeries};
 use crate::engine::{MetricEngine, SendOutcome};
 use crate::exchange::{authorized, said};
 use crate::http::{by_status, is_usually_later};
@@ -60,8 +60,6 @@ pub(crate) struct ClickHouse {
     target: String,
     headers: Vec<(HeaderName, HeaderValue)>,
     creates_tables: bool,
-    /// The bytes of a row between its time and its value, by series.
-    heads: SeriesFacts<Vec<u8>>,
     format: JsonFormat,
     scratch: Vec<u8>,
     /// What the tables have, by recording, and of the store: the largest numbers.
@@ -100,7 +98,6 @@ impl ClickHouse {
             target,
             headers,
             creates_tables: settings.creates_tables,
-            heads: SeriesFacts::default(),
             format: JsonFormat::default(),
             scratch: Vec::new(),
             samples: HashMap::new(),
@@ -174,7 +171,6 @@ impl ClickHouse {
         samples: Range<usize>,
     ) -> Result<(), Failed> {
         self.create_tables()?;
-        series.learn(&mut self.heads, |number| head(series.labels(number)));
         let (mut rows, mut first, mut last) = (Vec::new(), None, (0, 0));
         for at in samples {
             let end = &batch.ends[at];
@@ -190,7 +186,7 @@ impl ClickHouse {
             }
             for point in batch.points_of(at..at + 1).iter().filter(|one| !one.value.is_nan()) {
                 rows.extend_from_slice(&point.time_ms.to_le_bytes());
-                rows.extend_from_slice(&self.heads[point.series]);
+                put_labels(series.labels(point.series), &mut rows);
                 rows.extend_from_slice(&point.value.to_le_bytes());
                 rows.extend_from_slice(&end.file_id.to_le_bytes());
                 rows.extend_from_slice(&end.next.to_le_bytes());
@@ -274,19 +270,16 @@ pub(crate) fn point_of(row: &Value, host: &str) -> Option<(Labels, i64, f64)> {
     Some((labels.into_iter().collect(), row[2].as_i64()?, value))
 }
 
-/// What a row of a series has between its time and its value: host, name and other labels.
-fn head(labels: SeriesLabels<'_>) -> Vec<u8> {
-    let mut head = Vec::new();
-    put_bytes(&mut head, labels.get("instance").as_bytes());
-    put_bytes(&mut head, labels.get(NAME).as_bytes());
-    let is_other = |(name, _): &(&str, &str)| ![NAME, "instance", "job"].contains(name);
-    let others: Vec<(&str, &str)> = labels.iter().filter(is_other).collect();
-    varint::put(&mut head, others.len() as u64);
-    for (name, value) in others {
-        put_bytes(&mut head, name.as_bytes());
-        put_bytes(&mut head, value.as_bytes());
+/// Adds what a row of a series has between its time and its value: host, name and other labels.
+fn put_labels(labels: SeriesLabels<'_>, row: &mut Vec<u8>) {
+    put_bytes(row, labels.get("instance").as_bytes());
+    put_bytes(row, labels.get(NAME).as_bytes());
+    let others = || labels.iter().filter(|(name, _)| ![NAME, "instance", "job"].contains(name));
+    varint::put(row, others().count() as u64);
+    for (name, value) in others() {
+        put_bytes(row, name.as_bytes());
+        put_bytes(row, value.as_bytes());
     }
-    head
 }
 
 impl AsksPoints for ClickHouse {
@@ -386,7 +379,9 @@ mod tests {
         let labels = [(NAME, "m"), ("instance", "h"), ("job", "whit"), ("device", "sda")];
         let mut table = LabelTable::default();
         let (number, _) = table.number(labels.into_iter());
-        assert_eq!(head(table.get(number)), b"\x01h\x01m\x01\x06device\x03sda");
+        let mut row = Vec::new();
+        put_labels(table.get(number), &mut row);
+        assert_eq!(row, b"\x01h\x01m\x01\x06device\x03sda");
         let row = serde_json::json!(["m", { "device": "sda" }, 5, "inf"]);
         let (found, time_ms, value) = point_of(&row, "h").unwrap();
         assert_eq!((found, time_ms, value), (labels.into_iter().collect(), 5, f64::INFINITY));

@@ -14,7 +14,7 @@ use http_client::ClientSettings;
 use promql::NAME;
 
 use crate::SendError;
-use crate::batch::{Batch, BatchSeries, SeriesFacts};
+use crate::batch::{Batch, BatchSeries, in_order_of_series};
 use crate::engine::{MetricEngine, OpenedEngine, SendOutcome};
 use crate::settings::SendSettings;
 
@@ -26,8 +26,6 @@ pub(crate) struct Graphite {
     address: Address,
     tls: Option<ClientTls>,
     timeout: Duration,
-    /// The name and the tags of each series.
-    names: SeriesFacts<String>,
     text: Vec<u8>,
 }
 
@@ -37,8 +35,7 @@ impl Graphite {
             return Err(SendError::NoToken { kind: "graphite" });
         }
         let ClientSettings { tls, timeout, .. } = settings.client.clone();
-        let (names, text) = (SeriesFacts::default(), Vec::new());
-        Ok(Box::new(Graphite { address: address.clone(), tls, timeout, names, text }))
+        Ok(Box::new(Graphite { address: address.clone(), tls, timeout, text: Vec::new() }))
     }
 
     /// Writes the text and waits until the server has read it.
@@ -64,10 +61,10 @@ fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
-/// The name and the tags of a series.
-fn name(series: &BatchSeries, number: u32) -> String {
+/// Adds the name and the tags of a series.
+fn put_name(series: &BatchSeries, number: u32, name: &mut String) {
     let labels = series.labels(number);
-    let mut name = labels.get(NAME).to_owned();
+    name.push_str(labels.get(NAME));
     for (tag, value) in labels.iter().filter(|(tag, _)| *tag != NAME) {
         name.push(';');
         name.push_str(tag);
@@ -78,7 +75,6 @@ fn name(series: &BatchSeries, number: u32) -> String {
             name.push(if ends { '_' } else { c });
         }
     }
-    name
 }
 
 impl MetricEngine for Graphite {
@@ -88,10 +84,16 @@ impl MetricEngine for Graphite {
         batch: &Batch,
         samples: Range<usize>,
     ) -> SendOutcome {
-        series.learn(&mut self.names, |number| name(series, number));
         self.text.clear();
-        for point in batch.points_of(samples).iter().filter(|point| point.value.is_finite()) {
-            let (name, value) = (&self.names[point.series], point.value);
+        let (mut name, mut name_of) = (String::new(), None);
+        let points = in_order_of_series(batch.points_of(samples));
+        for point in points.iter().filter(|point| point.value.is_finite()) {
+            if name_of != Some(point.series) {
+                name.clear();
+                put_name(series, point.series, &mut name);
+                name_of = Some(point.series);
+            }
+            let value = point.value;
             let seconds = point.time_ms.div_euclid(1000);
             // Writing into memory does not fail.
             let _ = writeln!(self.text, "{name} {value:?} {seconds}");
@@ -120,6 +122,8 @@ mod tests {
         let labels =
             [(NAME, "a_b"), ("mount", "/my disk;x"), ("home", "~root"), ("e", "ü\n"), ("q", "a=b")];
         let number = series.number(&labels.into_iter().collect(), SeriesKind::Gauge, (None, 0));
-        assert_eq!(name(&series, number), "a_b;e=ü_;home=_root;mount=/my_disk_x;q=a=b");
+        let mut name = String::new();
+        put_name(&series, number, &mut name);
+        assert_eq!(name, "a_b;e=ü_;home=_root;mount=/my_disk_x;q=a=b");
     }
 }

@@ -67,7 +67,7 @@ pub(crate) struct GroupSeries {
     /// The metric of each value.
     names: Vec<String>,
     folded: String,
-    meta: Meta,
+    meta: Arc<Meta>,
     /// Groups with series of their own, each with the number behind that of the sample by which it got them.
     kept: Vec<(u64, String)>,
     rows: BTreeMap<String, Vec<Option<u32>>>,
@@ -77,7 +77,7 @@ impl GroupSeries {
     /// The series of the groups that a recording has, if it has processes.
     pub(crate) fn new(
         choice: &ProcessChoice,
-        meta: &Meta,
+        meta: Arc<Meta>,
         defs: &[Arc<SourceDef>],
         sent: &RecordingCursor,
     ) -> Option<Self> {
@@ -98,7 +98,7 @@ impl GroupSeries {
             sums,
             names,
             folded: format!("whit_{name}_folded"),
-            meta: meta.clone(),
+            meta,
             kept: sent.groups.clone(),
             rows: BTreeMap::new(),
         })

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http_client::header::{HeaderName, HeaderValue};
 use http_client::{ClientAnswer, HttpClient, Method, StatusCode};
+use jiff::fmt::rfc2822;
 use log_format::LogRecord;
 use text::error_text::with_causes;
 
@@ -166,8 +167,47 @@ pub(crate) fn is_usually_later(status: StatusCode) -> bool {
     status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
 }
 
-/// What Retry-After says in seconds, at most an hour.
+/// What Retry-After says, at most an hour: seconds, or a time, which is by the clock that the answer has in Date
+/// (RFC 9110, 10.2.3).
 fn retry_after(answer: &ClientAnswer) -> Option<Duration> {
-    let text = answer.headers.get("retry-after")?.to_str().ok()?;
-    Some(Duration::from_secs(text.trim().parse::<u64>().ok()?.min(3600)))
+    let text = |name| Some(answer.headers.get(name)?.to_str().ok()?.trim());
+    let second = |name| Some(rfc2822::parse(text(name)?).ok()?.timestamp().as_second());
+    let seconds = match text("retry-after")?.parse::<u64>() {
+        Ok(seconds) => seconds,
+        Err(_) => u64::try_from(second("retry-after")? - second("date")?).unwrap_or(0),
+    };
+    Some(Duration::from_secs(seconds.min(3600)))
+}
+
+#[cfg(test)]
+mod tests {
+    use http_client::header::HeaderMap;
+
+    use super::*;
+
+    #[test]
+    fn retry_after_is_a_number_or_a_time() {
+        const DATE: &str = "Sat, 28 Nov 2026 23:59:50 GMT";
+        for (said, date, wanted_s) in [
+            ("7", None, Some(7)),
+            ("99999", None, Some(3600)),
+            ("Sun, 29 Nov 2026 00:00:20 GMT", Some(DATE), Some(30)),
+            ("Sat, 28 Nov 2026 23:59:40 GMT", Some(DATE), Some(0)),
+            ("Fri, 31 Dec 2100 23:59:59 GMT", Some(DATE), Some(3600)),
+            ("Sun, 29 Nov 2026 00:00:20 GMT", None, None),
+            ("Sun, 29 Nov 2026 00:00:20 GMT", Some("now"), None),
+            ("-5", Some(DATE), None),
+            ("soon", Some(DATE), None),
+        ] {
+            let mut headers = HeaderMap::new();
+            let lines = [("retry-after", Some(said)), ("date", date)];
+            for (name, text) in lines.into_iter().filter_map(|(name, text)| Some((name, text?))) {
+                headers.insert(name, HeaderValue::from_static(text));
+            }
+            let status = StatusCode::TOO_MANY_REQUESTS;
+            let answer = ClientAnswer { status, headers, body: Vec::new().into() };
+            let wanted = wanted_s.map(Duration::from_secs);
+            assert_eq!(retry_after(&answer), wanted, "{said} {date:?}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use http_client::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http_client::{ClientAnswer, HttpUrl};
 use promql::NAME;
 
-use crate::batch::{BatchPoint, BatchSeries, SeriesFacts, in_order_of_series};
+use crate::batch::{BatchPoint, BatchSeries, in_order_of_series};
 use crate::engine::SendOutcome;
 use crate::exchange::said;
 use crate::gzip::GzipPacker;
@@ -23,8 +23,6 @@ const USUAL_PATH: &str = "/write";
 /// The form.
 pub(crate) struct Influx {
     target: String,
-    /// The head of each line of a series.
-    heads: SeriesFacts<String>,
     packer: GzipPacker,
 }
 
@@ -33,31 +31,33 @@ impl Influx {
         let mut target = url.target_or(USUAL_PATH);
         target.push(if target.contains('?') { '&' } else { '?' });
         target.push_str("precision=ms");
-        Influx { target, heads: SeriesFacts::default(), packer: GzipPacker::default() }
+        Influx { target, packer: GzipPacker::default() }
     }
 }
 
-/// The head of each line of a series.
-fn head(series: &BatchSeries, number: u32) -> String {
+/// Adds what each line of a series begins with.
+fn put_head(series: &BatchSeries, number: u32, head: &mut String) {
     let labels = series.labels(number);
-    let mut head = String::new();
-    push(&mut head, labels.get(NAME), &[',', ' ']);
+    push(head, labels.get(NAME), &[',', ' ']);
     for (name, value) in labels.iter().filter(|(name, _)| *name != NAME) {
         // A backslash at the end would escape what follows: there is no way to write it.
         let value = value.trim_end_matches('\\');
         if !value.is_empty() {
             head.push(',');
-            push(&mut head, name, &[',', '=', ' ']);
+            push(head, name, &[',', '=', ' ']);
             head.push('=');
-            push(&mut head, value, &[',', '=', ' ']);
+            push(head, value, &[',', '=', ' ']);
         }
     }
     head.push_str(" value=");
-    head
 }
 
 /// Adds a text with a backslash before these characters; a line has no end of a line in it.
 fn push(line: &mut String, text: &str, escaped: &[char]) {
+    let is_plain = |byte: u8| !matches!(byte, b'\n' | b'\r' | b',' | b'=' | b' ');
+    if text.bytes().all(is_plain) {
+        return line.push_str(text);
+    }
     for character in text.chars() {
         match character {
             '\n' => line.push_str("\\\\n"),
@@ -68,16 +68,15 @@ fn push(line: &mut String, text: &str, escaped: &[char]) {
     }
 }
 
-/// Makes the heads of the lines of series.
-pub(crate) fn learn(heads: &mut SeriesFacts<String>, series: &BatchSeries) {
-    series.learn(heads, |number| head(series, number));
-}
-
-/// The lines of points.
-pub(crate) fn lines(heads: &SeriesFacts<String>, points: &[BatchPoint]) -> Vec<u8> {
-    let mut lines = Vec::new();
+/// The lines of points: their heads are made once for points of a series that follow each other.
+pub(crate) fn lines(series: &BatchSeries, points: &[BatchPoint]) -> Vec<u8> {
+    let (mut lines, mut head, mut head_of) = (Vec::new(), String::new(), None);
     for point in points.iter().filter(|point| point.value.is_finite()) {
-        let head = &heads[point.series];
+        if head_of != Some(point.series) {
+            head.clear();
+            put_head(series, point.series, &mut head);
+            head_of = Some(point.series);
+        }
         // Writing into memory does not fail.
         let _ = writeln!(lines, "{head}{:?} {}", point.value, point.time_ms);
     }
@@ -86,9 +85,8 @@ pub(crate) fn lines(heads: &SeriesFacts<String>, points: &[BatchPoint]) -> Vec<u
 
 impl HttpForm for Influx {
     fn request(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> Option<FormRequest> {
-        learn(&mut self.heads, series);
         // The window of gzip has 32 KiB, which is less than the lines of a sample.
-        let lines = lines(&self.heads, &in_order_of_series(points));
+        let lines = lines(series, &in_order_of_series(points));
         if lines.is_empty() {
             return None;
         }
@@ -122,10 +120,9 @@ mod tests {
             ("none", "\\\\"),
         ];
         let number = series.number(&labels.into_iter().collect(), SeriesKind::Gauge, (None, 0));
-        assert_eq!(
-            head(&series, number),
-            "a_b,end=c:,line=a\\\\nb\\040,mount=/my\\ disk\\,x\\=y value="
-        );
+        let mut head = String::new();
+        put_head(&series, number, &mut head);
+        assert_eq!(head, "a_b,end=c:,line=a\\\\nb\\040,mount=/my\\ disk\\,x\\=y value=");
     }
 
     #[test]

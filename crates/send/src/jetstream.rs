@@ -18,7 +18,7 @@ use log_format::{JsonFormat, LogRecord, RecordFormat as _};
 use nats::{NatsConnection, NatsEndpoint, NatsMessage, NatsRefusal};
 use serde_json::{Value, json};
 
-use crate::batch::{Batch, BatchSeries, SeriesFacts};
+use crate::batch::{Batch, BatchSeries};
 use crate::engine::{MetricEngine, SendOutcome};
 use crate::influx;
 use crate::log_batch::{LogBatch, LogEngine, LogEntry};
@@ -43,7 +43,6 @@ const FLYING_MAX: usize = 1000;
 /// The engine.
 pub(crate) struct JetStream {
     server: NatsEndpoint,
-    heads: SeriesFacts<String>,
     format: JsonFormat,
     connection: Option<NatsConnection>,
     /// What the stream has, by subject.
@@ -88,7 +87,6 @@ impl JetStream {
     pub(crate) fn new(address: &Address, settings: &SendSettings) -> Self {
         JetStream {
             server: NatsEndpoint::new(address, settings.nats_access()),
-            heads: SeriesFacts::default(),
             format: JsonFormat::default(),
             connection: None,
             has: HashMap::new(),
@@ -98,7 +96,7 @@ impl JetStream {
     /// Hands messages over, which are made for a connection that takes so many bytes of each.
     fn deliver(
         &mut self,
-        make: impl Fn(&Self, usize) -> Result<Vec<StreamMessage>, NatsRefusal>,
+        make: impl Fn(usize) -> Result<Vec<StreamMessage>, NatsRefusal>,
     ) -> SendOutcome {
         if self.has.len() > SUBJECTS_MAX {
             self.has.clear();
@@ -109,7 +107,7 @@ impl JetStream {
             let was_kept = kept.is_some();
             let opened = kept.map_or_else(|| self.server.open(), Ok);
             let done = opened.map_err(NatsRefusal::from).and_then(|mut connection| {
-                let messages = make(self, connection.payload_max);
+                let messages = make(connection.payload_max);
                 let done = messages.and_then(|messages| self.publish(&mut connection, messages));
                 if !matches!(done, Err(NatsRefusal::Later(_))) {
                     self.connection = Some(connection);
@@ -131,32 +129,6 @@ impl JetStream {
                 }
             }
         }
-    }
-
-    /// The messages of samples.
-    fn sample_messages(
-        &self,
-        series: &BatchSeries,
-        batch: &Batch,
-        samples: Range<usize>,
-        payload_max: usize,
-    ) -> Result<Vec<StreamMessage>, NatsRefusal> {
-        let mut messages = Vec::new();
-        for at in samples {
-            let (end, points) = (&batch.ends[at], batch.points_of(at..at + 1));
-            let text = influx::lines(&self.heads, points);
-            let Some(point) = points.first().filter(|_| !text.is_empty()) else { continue };
-            check_size("sample", text.len(), payload_max)?;
-            let host = token(series.labels(point.series).get("instance"));
-            let (file_id, next) = (end.file_id, end.next);
-            messages.push(StreamMessage {
-                place: MessagePlace { segment: 0, next },
-                id: format!("{file_id:016x}-{next}"),
-                subject: format!("whit.samples.{host}.{file_id:016x}"),
-                text,
-            });
-        }
-        Ok(messages)
     }
 
     /// Publishes messages that the stream has not, in their order, and waits until it has them.
@@ -321,8 +293,7 @@ impl MetricEngine for JetStream {
         batch: &Batch,
         samples: Range<usize>,
     ) -> SendOutcome {
-        influx::learn(&mut self.heads, series);
-        self.deliver(|engine, most| engine.sample_messages(series, batch, samples.clone(), most))
+        self.deliver(|most| sample_messages(series, batch, samples.clone(), most))
     }
 }
 
@@ -332,8 +303,33 @@ impl LogEngine for JetStream {
     }
 
     fn hand_over(&mut self, batch: &LogBatch, entries: Range<usize>) -> SendOutcome {
-        self.deliver(|_, most| log_messages(batch, entries.clone(), most))
+        self.deliver(|most| log_messages(batch, entries.clone(), most))
     }
+}
+
+/// The messages of samples.
+fn sample_messages(
+    series: &BatchSeries,
+    batch: &Batch,
+    samples: Range<usize>,
+    payload_max: usize,
+) -> Result<Vec<StreamMessage>, NatsRefusal> {
+    let mut messages = Vec::new();
+    for at in samples {
+        let (end, points) = (&batch.ends[at], batch.points_of(at..at + 1));
+        let text = influx::lines(series, points);
+        let Some(point) = points.first().filter(|_| !text.is_empty()) else { continue };
+        check_size("sample", text.len(), payload_max)?;
+        let host = token(series.labels(point.series).get("instance"));
+        let (file_id, next) = (end.file_id, end.next);
+        messages.push(StreamMessage {
+            place: MessagePlace { segment: 0, next },
+            id: format!("{file_id:016x}-{next}"),
+            subject: format!("whit.samples.{host}.{file_id:016x}"),
+            text,
+        });
+    }
+    Ok(messages)
 }
 
 /// The messages of log records.

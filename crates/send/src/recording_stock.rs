@@ -48,7 +48,7 @@ pub(crate) struct RecordingStock {
     files: RecordingFiles,
     open: Vec<OpenRecording>,
     ends: Vec<SampleEnd>,
-    /// The place in `open` of the recording that the ends are of.
+    /// The place in `open` of the recording that the ends are of, which is read on next.
     at: usize,
     message: Message,
     server: Server,
@@ -157,15 +157,19 @@ impl SendStock for RecordingStock {
 
     fn fill(&mut self, _: &SendCursor, _: usize) -> Result<bool, SendError> {
         self.ends.clear();
-        self.at = 0;
+        // Recordings that have nothing more yet.
+        let mut idle = 0;
         while self.ends.is_empty() {
-            if self.at == self.open.len() {
+            if idle == self.open.len() {
                 let Some((path, sent)) = self.files.waiting.pop_front() else { break };
-                // One that was deleted meanwhile is told at the next look.
-                if let Ok(reader) = Reader::open(&path, &[]) {
+                if let Some(reader) = self.files.open(&path, &[]) {
+                    self.at = self.open.len();
                     self.open.push(OpenRecording::new(reader, &sent));
                 }
                 continue;
+            }
+            if self.at >= self.open.len() {
+                self.at = 0;
             }
             let open = &mut self.open[self.at];
             if open.is_finished {
@@ -173,11 +177,21 @@ impl SendStock for RecordingStock {
                 self.open.remove(self.at);
                 continue;
             }
-            open.fill(&mut self.message, &mut self.ends)?;
+            match open.fill(&mut self.message, &mut self.ends) {
+                Err(error) if self.files.has_lost(&open.reader, &error) => {
+                    self.open.remove(self.at);
+                    continue;
+                }
+                filled => filled?,
+            }
             if open.is_finished {
                 self.files.finished.insert(open.file_id);
             }
-            self.at += usize::from(self.ends.is_empty());
+            if self.ends.is_empty() {
+                self.files.wait(&mut open.reader, self.at);
+                self.at += 1;
+                idle += 1;
+            }
         }
         Ok(!self.ends.is_empty())
     }
@@ -217,6 +231,7 @@ impl SendStock for RecordingStock {
     fn rewind(&mut self) {
         self.files.rewind();
         self.open.clear();
+        self.at = 0;
     }
 }
 

@@ -57,7 +57,8 @@ impl SourceChoice {
 /// The series of a recording.
 pub(crate) struct RecordingSeries {
     sources: Vec<SourceSeries>,
-    meta: Meta,
+    named: Arc<NamedSources>,
+    meta: Arc<Meta>,
 }
 
 /// What the series of a source are called.
@@ -69,15 +70,18 @@ struct NamedSource {
     fields: Vec<Option<usize>>,
 }
 
-/// The sources of a recording, and what their series are called.
-type NamedSources = (Vec<Arc<SourceDef>>, Vec<Arc<NamedSource>>);
+/// The sources of a recording, and what the series of those that are sent are called.
+pub(crate) struct NamedSources {
+    pub(crate) defs: Vec<Arc<SourceDef>>,
+    named: Vec<Arc<NamedSource>>,
+}
 
 /// What is sent of recordings: hundreds of the same sources have the names of their series once, which are
 /// some 60 KiB.
 pub(crate) struct SeriesNames {
     selection: SourceChoice,
     /// Those of the latest recordings of different sources.
-    known: VecDeque<NamedSources>,
+    known: VecDeque<Arc<NamedSources>>,
 }
 
 /// So many different lists of sources are kept: versions of whit, and what their recorders read.
@@ -93,14 +97,15 @@ impl SeriesNames {
         &self.selection
     }
 
-    fn of(&mut self, defs: &[Arc<SourceDef>]) -> Vec<Arc<NamedSource>> {
-        if let Some((_, named)) = self.known.iter().find(|(known, _)| known == defs) {
-            return named.clone();
+    fn of(&mut self, defs: Vec<Arc<SourceDef>>) -> Arc<NamedSources> {
+        if let Some(known) = self.known.iter().find(|known| known.defs == defs) {
+            return known.clone();
         }
-        let named = named(defs, &self.selection);
+        let named = named(&defs, &self.selection);
+        let new = Arc::new(NamedSources { defs, named });
         self.known.truncate(KNOWN_MAX - 1);
-        self.known.push_front((defs.to_vec(), named.clone()));
-        named
+        self.known.push_front(new.clone());
+        new
     }
 }
 
@@ -147,11 +152,17 @@ struct OneSeries {
 
 impl RecordingSeries {
     /// The series of the sources of a recording.
-    pub(crate) fn new(meta: &Meta, defs: &[Arc<SourceDef>], names: &mut SeriesNames) -> Self {
+    pub(crate) fn new(meta: Arc<Meta>, defs: Vec<Arc<SourceDef>>, names: &mut SeriesNames) -> Self {
         let source =
             |named| SourceSeries { named, rows: HashMap::new(), reading: 0, before_ms: None };
-        let sources = names.of(defs).into_iter().map(source).collect();
-        RecordingSeries { sources, meta: meta.clone() }
+        let named = names.of(defs);
+        let sources = named.named.iter().cloned().map(source).collect();
+        RecordingSeries { sources, named, meta }
+    }
+
+    /// The sources of the recording.
+    pub(crate) fn named(&self) -> &Arc<NamedSources> {
+        &self.named
     }
 
     /// What has to be read: the index of each source, and its fields.

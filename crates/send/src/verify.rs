@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::SendError;
 use crate::asked::{AsksPoints, Points, is_equal};
-use crate::backlog::{OpenRecording, forget_ended};
+use crate::backlog::{OpenRecording, SharedSnapshot, forget_ended};
 use crate::batch::{Batch, BatchPoint, BatchSeries};
 use crate::cursor::{CursorFile, RecordingCursor};
 use crate::kinds::EngineAddress;
@@ -74,13 +74,15 @@ pub fn verify(
     let (mut series, mut batch) = (BatchSeries::default(), Batch::default());
     let (definitions, mut names) =
         (source::definitions(), SeriesNames::new(settings.selection.clone()));
+    let mut snapshot = SharedSnapshot::default();
     for path in recordings_in(folder)? {
         let Ok(reader) = Reader::open(&path, &definitions) else { continue };
         let Some(sent) = cursor.recordings.get(&reader.file_id()) else { continue };
         series.clear();
-        let mut open = OpenRecording::new(reader, &RecordingCursor::default(), &mut names)?;
+        let begin = RecordingCursor::default();
+        let mut open = OpenRecording::new(reader, &begin, &mut names, &mut snapshot)?;
         while open.reader.next_number() < sent.next
-            && open.read(&mut series, &mut batch)? == ReadOutcome::Sample
+            && open.read(&mut snapshot, &mut series, &mut batch)? == ReadOutcome::Sample
         {
             if batch.points.len() >= WINDOW_POINTS {
                 compare(&mut *engine, &series, &batch.points, &mut report)?;

@@ -3,8 +3,6 @@
 //! The limit of descriptors is raised no further than for them, since programs that are run inherit
 //! it; what it does not allow is opened in each round.
 
-use rustix::process::{Resource, getrlimit, setrlimit};
-
 use super::Rounds;
 use crate::config::{Config, LogFormat};
 
@@ -42,17 +40,7 @@ fn direct_databases(config: &Config) -> u64 {
     if is_direct { config.targets.len() as u64 } else { 0 }
 }
 
-/// Raises the limit for so many databases; how many of them it allows.
+/// How many of these databases the limit allows, which is raised for them.
 fn allowed(databases: u64) -> u64 {
-    let wanted = databases + DESCRIPTORS_LEFT;
-    let mut limit = getrlimit(Resource::Nofile);
-    if limit.current.is_some_and(|current| current < wanted) {
-        let before = limit.current;
-        limit.current = Some(limit.maximum.map_or(wanted, |maximum| maximum.min(wanted)));
-        if setrlimit(Resource::Nofile, limit).is_err() {
-            limit.current = before;
-        }
-    }
-    let current = limit.current.map_or(wanted, |current| current.min(wanted));
-    current.saturating_sub(DESCRIPTORS_LEFT)
+    connection::allow_descriptors(databases + DESCRIPTORS_LEFT).saturating_sub(DESCRIPTORS_LEFT)
 }
