@@ -19,7 +19,7 @@ export class DevicesView {
   private chart: Chart | null = null;
   private chartKey = "";
   private targets: DeviceTarget[] | null = null;
-  private index: string | null = null;
+  private hasIndex = false;
   private asked: AbortController | null = null;
   private key = "";
   private timer = 0;
@@ -50,6 +50,12 @@ export class DevicesView {
     return addressOf("devices/target", { of: askedOf(this.context), host: shown.device, target: shown.target, from: period.from_ms, thru: period.thru_ms, points, format });
   }
 
+  /** Where MRTG's pages are: those of another host are asked of it. */
+  private pages(): string {
+    const of = askedOf(this.context);
+    return of === null ? "mrtg/" : `mrtg-of/${encodeURIComponent(of)}/`;
+  }
+
   private load() {
     this.asked?.abort();
     const asked = new AbortController();
@@ -58,10 +64,8 @@ export class DevicesView {
     const work = async () => {
       const address = addressOf("devices", { of: askedOf(this.context), from: period.from_ms, thru: period.thru_ms });
       const found = await question<{ targets: DeviceTarget[]; index: string | null }>(address, asked.signal);
-      // Pages of another host are not passed on.
-      const isOwn = askedOf(this.context) === null;
-      this.targets = found.targets.map((one) => (isOwn ? one : { ...one, page: null }));
-      this.index = isOwn ? found.index : null;
+      this.targets = found.targets;
+      this.hasIndex = found.index !== null;
       this.draw();
       if (shown.device !== null && shown.target !== null) {
         const points = Chart.points(this.element.clientWidth);
@@ -143,7 +147,7 @@ export class DevicesView {
     ];
     columns.push(...this.known([value("in_limit", "Limit in"), value("out_limit", "out")]));
     if (this.targets.some((row) => row.page !== null)) {
-      const page = (row: DeviceTarget) => (row.page === null ? "" : h("a", { href: `mrtg/${encodeURIComponent(row.page)}`, target: "_blank", "aria-label": `Page of ${row.target}` }, "page"));
+      const page = (row: DeviceTarget) => (row.page === null ? "" : h("a", { href: `${this.pages()}${encodeURIComponent(row.page)}`, target: "_blank", "aria-label": `Page of ${row.target}` }, "page"));
       columns.push({ id: "page", label: "Page", unit: null, value: (row) => row.page, shown: page });
     }
     const sorted = (sort: string) => go({ sort }, true);
@@ -166,7 +170,7 @@ export class DevicesView {
   }
 
   private link(): (Node | string)[] {
-    return this.index === null ? [] : [" ", h("a", { href: this.index, target: "_blank" }, "Index of the pages of devices")];
+    return !this.hasIndex ? [] : [" ", h("a", { href: this.pages(), target: "_blank" }, "Index of the pages of devices")];
   }
 
   end() {

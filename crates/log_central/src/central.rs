@@ -20,11 +20,11 @@ mod recordings_kept;
 mod shared;
 mod writers;
 
-use std::io;
+use std::io::{self, PipeReader, PipeWriter};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
 pub use counters::CentralCounters;
@@ -42,6 +42,7 @@ use log_store::{Recovery, Retention, Store};
 use newcomers::Newcomers;
 use recorder::Keep;
 use recordings::RecordingFolder;
+use rustix::event::{PollFd, PollFlags, poll};
 use sample::{AgeClock, Moment};
 use shared::Shared;
 
@@ -90,10 +91,12 @@ pub struct Central {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     is_stopping: Arc<AtomicBool>,
+    /// Its end wakes the threads that accept.
+    stops: PipeWriter,
 }
 
-/// How often threads that accept look whether they are to stop.
-const ACCEPT_WAIT: Duration = Duration::from_millis(200);
+/// How long a thread waits that could not accept.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
 /// Between two looks for segments that are closed.
 const WORDS_WAIT: Duration = Duration::from_secs(10);
@@ -119,6 +122,8 @@ impl Central {
         let shared = Shared::new(&store, own, settings, is_stopping.clone(), recordings);
         let shared = Arc::new(shared);
         shared.report_recovery(&store, recovery);
+        let (stopped, stops) = io::pipe()?;
+        let stopped = Arc::new(stopped);
         let mut threads = Vec::new();
         let committing = shared.clone();
         let name = |what: &str| std::thread::Builder::new().name(format!("log-{what}"));
@@ -130,10 +135,15 @@ impl Central {
             threads.push(name("keep").spawn(move || keep_recordings(&keeping, keep))?);
         }
         for listener in listeners {
-            let shared = shared.clone();
-            threads.push(name("accept").spawn(move || accept(&listener, &shared))?);
+            let (shared, stopped) = (shared.clone(), stopped.clone());
+            threads.push(name("accept").spawn(move || accept(&listener, &shared, &stopped))?);
         }
-        Ok(Central { shared, threads, is_stopping })
+        Ok(Central { shared, threads, is_stopping, stops })
+    }
+
+    /// Has a thread unparked whenever there are messages to take.
+    pub fn unpark_for_messages(&self, thread: Thread) {
+        self.shared.unpark_for_messages(thread);
     }
 
     /// What it has done.
@@ -152,6 +162,7 @@ impl Central {
     /// Stops: commits what was admitted, then ends the connections.
     pub fn stop(self) {
         self.is_stopping.store(true, Ordering::Release);
+        drop(self.stops);
         self.shared.stop();
         for thread in self.threads {
             thread.thread().unpark();
@@ -196,20 +207,23 @@ fn keep_recordings(shared: &Shared, keep: Keep) {
     }
 }
 
-/// Accepts connections until the server stops.
-fn accept(listener: &ServerListener, shared: &Arc<Shared>) {
+/// Accepts connections until the other end of `stopped` is closed.
+fn accept(listener: &ServerListener, shared: &Arc<Shared>, stopped: &PipeReader) {
     let limit = shared.settings.limits.newcomers;
     let newcomers = Newcomers::new(limit, listener.tls.is_none());
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let wait = Timespec { tv_sec: 0, tv_nsec: ACCEPT_WAIT.as_nanos() as i64 };
-    while !shared.is_stopping() {
-        let ready = poll(&mut [PollFd::new(&listener.socket, PollFlags::IN)], Some(&wait));
-        if !matches!(ready, Ok(1..)) {
+    loop {
+        let mut ready =
+            [PollFd::new(&listener.socket, PollFlags::IN), PollFd::new(stopped, PollFlags::IN)];
+        if poll(&mut ready, None).is_err() {
+            // A signal ended the wait, and that is all.
             continue;
+        }
+        if !ready[1].revents().is_empty() {
+            return;
         }
         let Ok((mut connection, from)) = listener.socket.accept() else {
             // No descriptors, or the peer went away: the next may succeed.
-            std::thread::sleep(ACCEPT_WAIT);
+            std::thread::sleep(ACCEPT_PAUSE);
             continue;
         };
         // Whoever is too much is closed at once, and tries again.

@@ -52,6 +52,8 @@ const SCAN: Duration = Duration::from_millis(10);
 const SCAN_AGAIN: Duration = Duration::from_millis(100);
 /// Between two readings of the clocks, and of what is done.
 const HOUSEKEEPING: Duration = Duration::from_secs(1);
+/// The same while nobody logs: what begins to ends a sleep, unless a folder of rings was made anew.
+const HOUSEKEEPING_IDLE: Duration = Duration::from_secs(10);
 /// Between two looks for files that nobody finishes.
 const TIDY: Duration = Duration::from_secs(60);
 /// Between two looks whether a `flush` waits for the disk, while there is something for it.
@@ -283,8 +285,8 @@ impl Proxy {
         self.waking.waker()
     }
 
-    /// Waits for something to do, `idle` at most; up to a second if all that can come ends a sleep: new
-    /// files, and the next record of each process.
+    /// Waits for something to do, `idle` at most; until the next housekeeping if all that can come ends a
+    /// sleep: new files, and the next record of each process.
     pub fn wait(&mut self, idle: Duration) {
         let is_done = (self.link.is_open() || self.is_local())
             && self.unsynced_since.is_none()
@@ -293,7 +295,7 @@ impl Proxy {
             && !self.local.is_stuck()
             && idle >= self.settings.idle
             && self.waking.is_complete();
-        let mut idle = if is_done && self.will_all_wake() { HOUSEKEEPING } else { idle };
+        let mut idle = if is_done && self.will_all_wake() { self.housekeeping() } else { idle };
         if let Some(until) = self.link.until_next() {
             idle = idle.min(until);
         }
@@ -307,6 +309,16 @@ impl Proxy {
             let is_sent = self.link.open().is_none_or(|open| open.is_sent());
             self.waking.sleep(self.link.connection(), !is_sent, idle);
         }
+    }
+
+    /// How long housekeeping can wait.
+    fn housekeeping(&self) -> Duration {
+        let has_work = !self.host.sources.is_empty()
+            || !self.host.rings.is_empty()
+            || !self.lasting_due.is_empty()
+            || !self.done.is_empty()
+            || !self.gaps.is_empty();
+        if has_work { HOUSEKEEPING } else { HOUSEKEEPING_IDLE }
     }
 
     /// Whether the next record of every process ends a sleep.  After some time without work they are

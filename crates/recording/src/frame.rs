@@ -40,7 +40,7 @@ use std::sync::Arc;
 
 pub(crate) use encode::FrameEncoder;
 pub(crate) use texts::KernelTexts;
-pub(crate) use walk::{Replay, Visit, Walker};
+pub(crate) use walk::{FocusedReplay, Replay, Visit, Walker};
 
 /// Length, CRC and ordinal.
 pub(crate) const FRAME_HEADER_BYTES: usize = 12;

@@ -69,7 +69,7 @@ impl Damage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
     /// A time at or before the first sample of those asked for, in nanoseconds since the epoch;
-    /// `None` if there is no block for it yet.
+    /// `None` if no closed block has it.
     pub from_ns: Option<i64>,
     /// The latest time in closed blocks, likewise.
     pub thru_ns: Option<i64>,
@@ -388,7 +388,7 @@ impl Reader {
         let blocks = &self.map.blocks;
         let closed =
             &blocks[..blocks.partition_point(|block| block.latest_realtime_ns != i64::MAX)];
-        let later = blocks.iter().find(|block| block.latest_realtime_ns >= realtime_ns);
+        let later = closed.iter().find(|block| block.latest_realtime_ns >= realtime_ns);
         let is_earlier =
             |pair: &[BlockLocation]| pair[1].first_realtime_ns < pair[0].latest_realtime_ns;
         Outline {

@@ -45,7 +45,7 @@ use serde_json::json;
 use self::alerts::Alerts;
 use self::asked::Asked;
 use self::databases::Databases;
-use self::device_pages::DevicePages;
+use self::device_pages::{DeviceFile, DevicePages};
 use self::devices::Devices;
 use self::live::Live;
 use self::others::Others;
@@ -217,6 +217,14 @@ pub(crate) async fn answer(
         if page.device_pages.is_some() && device_pages::is_below(path) {
             return Some(device_page(evaluation, page, request).await);
         }
+        if let Some(others) = others(page, request)
+            && let Some(asked) = device_pages::of_other(path)
+        {
+            return Some(match *request.method() {
+                Method::GET | Method::HEAD => device_page_of_other(evaluation, others, asked).await,
+                _ => method_not_allowed("GET, HEAD"),
+            });
+        }
         let file = files::find(path)?;
         return Some(match *request.method() {
             Method::GET | Method::HEAD => files::file(file, request.headers()),
@@ -304,7 +312,7 @@ async fn passed_on(
     }
     Some(match name.rsplit('/').next() {
         Some(LIVE) => others.live(&found, name, query, &page.refused).await,
-        _ => match others.ask(&found, name, query).await {
+        _ => match others.ask(&found, name, &query).await {
             Ok(answer) => sent_on(evaluation, answer).await,
             failed => failed,
         },
@@ -346,6 +354,27 @@ async fn device_page(
             .map_or_else(|| Err(QueryError::Cancelled), |pages| pages.answer(&path))
     });
     answered.await.unwrap_or_else(|error| failed(&error))
+}
+
+/// A file of the pages of another host's devices.
+async fn device_page_of_other(
+    evaluation: &Arc<Evaluation>,
+    others: &Others,
+    (host, path): (&str, &str),
+) -> HttpAnswer {
+    let asked = device_pages::decoded_path(host).and_then(|host| {
+        let unknown = || QueryError::BadData(format!("there is no other host {host:?}"));
+        Ok((others.find(&host, &[]).ok_or_else(unknown)?, DeviceFile::of(path)?))
+    });
+    let answered = match asked {
+        Ok((found, Some(file))) => match others.device_page(&found, &file).await {
+            Ok(answer) => sent_on(evaluation, answer).await,
+            failed => failed,
+        },
+        Ok((_, None)) => Ok(device_pages::missing()),
+        Err(error) => Err(error),
+    };
+    answered.unwrap_or_else(|error| failed(&error))
 }
 
 /// What a section answers, in a thread for queries.

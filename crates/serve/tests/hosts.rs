@@ -154,6 +154,73 @@ fn sections_of_another_host_are_passed_on() {
     }
 }
 
+#[test]
+fn pages_of_the_devices_of_another_host_are_asked_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    record_bursts(folder.path());
+    let pages = folder.path().join("pages");
+    std::fs::create_dir_all(pages.join("sub")).unwrap();
+    std::fs::write(pages.join("index.html"), "<a href=\"a+b.html\">a+b</a>").unwrap();
+    std::fs::write(pages.join("sub/a+b.html"), "<script>x</script>").unwrap();
+    std::fs::write(pages.join("mrtg.cfg"), "secret").unwrap();
+    std::fs::write(folder.path().join("out.html"), "secret").unwrap();
+    let (storage, _) = RecordingStorage::open(&[folder.path().to_owned()]).unwrap();
+    let storage = Arc::new(storage);
+    let newest = Arc::new(RecordedPages::new(storage.clone()));
+    let page = Page::new(storage).with_device_pages(pages);
+    let settings = ServeSettings { http: patient(), ..ServeSettings::default() };
+    let theirs = QueryServer::start_with_page(listeners(), settings, page, newest).unwrap();
+    let hostile = fixed("200 OK\r\nContent-Type: text/html\r\nSet-Cookie: a=b", "<b>theirs</b>");
+    let closed = ClosedPort::bind().unwrap();
+    let failing = fixed("302 Found\r\nLocation: /mrtg/elsewhere.html", "");
+    let all = [
+        host("web 1", theirs.address().unwrap()),
+        host("hostile", hostile),
+        host("failing", failing),
+        host("dead", ([127, 0, 0, 1], closed.port()).into()),
+    ];
+    let ours = serve_with(folder.path(), all.into());
+    let get = |path: &str| {
+        let path = format!("/mrtg-of/{path}");
+        http(ours.address().unwrap(), "GET", &path, &[])
+    };
+    for (path, kind, body) in [
+        ("web%201/", "text/html", "<a href=\"a+b.html\">a+b</a>"),
+        ("web%201/sub/a+b.html", "text/html", "<script>x</script>"),
+        ("hostile/x.png", "image/png", "<b>theirs</b>"),
+    ] {
+        let answer = get(path);
+        assert_eq!((answer.status, answer.body.as_str()), (200, body), "{path}");
+        let head = answer.head.to_ascii_lowercase();
+        assert!(head.contains(&format!("content-type: {kind}")), "{head}");
+        assert!(head.contains("default-src 'none'") && head.contains("nosniff"), "{head}");
+        assert!(!head.contains("script-src") && !head.contains("set-cookie"), "{head}");
+    }
+    for path in [
+        "web%201/mrtg.cfg",
+        "web%201/missing.html",
+        "web%201/../out.html",
+        "web%201/%2e%2e/out.html",
+        "web%201/sub%2f..%2f..%2fout.html",
+        "web%201//etc/passwd.html",
+        "web%201",
+        "hostile/mrtg.cfg",
+        "hostile/../x.html",
+        "nobody/index.html",
+    ] {
+        let answer = get(path);
+        assert!(matches!(answer.status, 400 | 404), "{path}: {}", answer.status);
+        assert!(!answer.body.contains("secret"), "{path}: {}", answer.body);
+    }
+    for path in ["failing/index.html", "dead/index.html"] {
+        assert_eq!(get(path).status, 502, "{path}");
+    }
+    // Who is asked by another whit asks nobody.
+    let request = "GET /mrtg-of/hostile/x.png HTTP/1.1\r\nHost: localhost\r\nwhit-passed-on: 1\r\nConnection: close\r\n\r\n";
+    let answer = testkit::http_raw(ours.address().unwrap(), request.as_bytes()).unwrap();
+    assert_eq!(answer.status, 404, "{}", answer.body);
+}
+
 /// A stream of events, and the head of its answer.
 fn stream(address: SocketAddr, path: &str) -> (TcpStream, String) {
     let mut stream = TcpStream::connect(address).unwrap();

@@ -121,6 +121,8 @@ pub struct PartAccount {
     pub last_error: Option<AccountFault>,
     /// Since when, and why, it cannot write what it should; none if it can.
     pub unwritten: Option<AccountFault>,
+    /// Why its process executes the program and shares no memory with the service; none if it was forked.
+    pub executed: Option<String>,
 }
 
 impl ServiceAccount {
@@ -207,6 +209,7 @@ impl PartAccount {
             runs: runs(&value["runs"]),
             last_error: fault(&value["last_error"]),
             unwritten: fault(&value["unwritten"]),
+            executed: text(&value["executed"]),
         })
     }
 
@@ -224,6 +227,7 @@ impl PartAccount {
             "runs": self.runs,
             "last_error": self.last_error.as_ref().map(fault_json),
             "unwritten": self.unwritten.as_ref().map(fault_json),
+            "executed": self.executed,
         })
     }
 }
@@ -274,6 +278,7 @@ mod tests {
             runs: vec![(7, 8), (9, 10)],
             last_error: Some((4, "it ended".to_owned())),
             unwritten: Some((3, "full".to_owned())),
+            executed: Some("another file".to_owned()),
             ..PartAccount::default()
         };
         let account = ServiceAccount {

@@ -14,7 +14,7 @@ use sample::Moment;
 use service_account::{AccountFault, PartAccount, PartPhase, ServiceRun, WritingNews};
 
 use crate::parts::PartPlan;
-use crate::process::{Forked, PartProcess, ProcessStart, identity};
+use crate::process::{EXECUTES, Forked, PartProcess, ProcessStart, identity};
 
 /// The first pause after a failure, and the longest.
 const PAUSE_NS_MIN: u64 = 1_000_000_000;
@@ -56,9 +56,11 @@ pub(crate) struct Part {
     folders: Vec<Option<(u64, u64)>>,
     /// Since when, and why, its process cannot write what it should.
     unwritten: Option<(Moment, String)>,
-    /// Whether its next process executes the program: one was killed for a system call that is not allowed,
-    /// which may have been one that only a fork needs.
-    executes: bool,
+    /// Whether one was killed for a system call that is not allowed, which may have been one that only a fork
+    /// needs: the next executes the program.
+    is_filtered: bool,
+    /// Why its process executes the program, if it does.
+    executed: Option<String>,
     /// The latest line that it said.
     latest: String,
     /// The begin of a line that is not complete.
@@ -85,7 +87,8 @@ impl Part {
             runs: VecDeque::new(),
             folders: Vec::new(),
             unwritten: None,
-            executes: false,
+            is_filtered: false,
+            executed: None,
             latest: String::new(),
             partial: Vec::new(),
         }
@@ -132,7 +135,7 @@ impl Part {
             input: input(&self.plan.input)?,
             sockets: if self.plan.name == "page" { sockets } else { &[] },
             given_up: crate::signals::given_up_by(&self.plan.name),
-            executes: self.executes,
+            is_filtered: self.is_filtered,
         })?;
         let Forked::Service(process, _) = &forked else { return Ok(forked) };
         if self.runs.len() == RUNS {
@@ -140,6 +143,7 @@ impl Part {
         }
         self.runs.extend(run_of(process.id()));
         self.unwritten = None;
+        self.executed = None;
         self.latest.clear();
         self.partial.clear();
         Ok(forked)
@@ -171,6 +175,11 @@ impl Part {
                 self.partial.clear();
                 let line = line.strip_prefix("whit: ").unwrap_or(&line);
                 say(&format!("{}: {line}", self.plan.name));
+                // It is the first that a process says: what comes later may be the text of others.
+                if let Some(why) = line.strip_prefix(EXECUTES).filter(|_| self.latest.is_empty()) {
+                    self.executed = Some(why.to_owned());
+                    continue;
+                }
                 match WritingNews::of(line) {
                     Some(WritingNews::Fails(why)) => {
                         let since = self.unwritten.take().map_or(now, |(since, _)| since);
@@ -196,7 +205,7 @@ impl Part {
             }
             return;
         };
-        self.executes |= status.signal() == Some(libc::SIGSYS);
+        self.is_filtered |= status.signal() == Some(libc::SIGSYS);
         // What it said last, before it ended.
         self.listen(say, now);
         if now.monotonic_ns.saturating_sub(self.since.monotonic_ns) >= WELL_NS {
@@ -264,6 +273,7 @@ impl Part {
             runs: self.runs.iter().copied().collect(),
             last_error: self.last_error.as_ref().map(fault),
             unwritten: self.unwritten.as_ref().map(fault),
+            executed: self.executed.clone().filter(|_| pid.is_some()),
         }
     }
 }

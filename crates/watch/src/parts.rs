@@ -248,14 +248,12 @@ fn add(
     key: &ConfigKey,
     item: &Item,
 ) {
+    // Spans are checked: whole seconds.
+    let seconds = |text: &str| text::quantity::parse_span(text).unwrap_or_default().as_secs();
     let value = |item: &Item| match item {
         Item::Text(text) if key.is_path() => configuration.folder().join(text),
         // Options want a unit, which the configuration may leave out.
-        Item::Text(text)
-            if key.kind == ValueKind::Span && text.ends_with(|c: char| c.is_ascii_digit()) =>
-        {
-            format!("{text}s").into()
-        }
+        Item::Text(text) if key.kind == ValueKind::Span => format!("{}s", seconds(text)).into(),
         Item::Text(text) => text.into(),
         Item::Whole(number) => number.to_string().into(),
         Item::Number(number) => number.to_string().into(),
@@ -273,8 +271,7 @@ fn add(
         }
         WordPlace::Seconds(name) => {
             let text = configuration.text(&key.full_name()).unwrap_or_default();
-            let seconds = text::quantity::parse_span(text).unwrap_or_default().as_secs();
-            plan.words.push(format!("{name}={seconds}").into());
+            plan.words.push(format!("{name}={}", seconds(text)).into());
         }
         WordPlace::Unless(name) if !is_on => plan.words.push(name.into()),
         WordPlace::Unless(_) => {}
@@ -411,7 +408,7 @@ mod tests {
             [
                 "send --follow --to=remote-write=http://a:1 -- /d/recordings",
                 "send --follow --spread --to=remote-write=https://b --name=b --every=5s \
-                 --sources=cpu --sources=disk --processes-by=user:9 --step=1m --ca=/d/c -- /d/recordings",
+                 --sources=cpu --sources=disk --processes-by=user:9 --step=60s --ca=/d/c -- /d/recordings",
                 "send --follow --logs --to=loki=http://c:3 -- /d/log",
                 "send --follow --logs --to=otlp=http://a:2 -- /d/log",
                 "send --follow --to=whit=tls:c --token-file=/d/s -- /d/recordings",

@@ -14,7 +14,7 @@
 //! that starts again is the new program), if this process has more threads than the one that a fork has
 //! (`ulimit -s` was low), if the kernel cannot show the words of the part as its command line (Linux
 //! without `CONFIG_CHECKPOINT_RESTORE`), or if a filter of system calls keeps a part from giving up
-//! capabilities by itself.
+//! capabilities by itself.  The process then says why ([`EXECUTES`]), which the account of its part keeps.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, File};
@@ -33,6 +33,8 @@ use rustix::thread::CapabilitySet;
 
 /// The name under which a part is called.
 const CALLED: &str = "whit";
+/// The first words of a process that executes the program; why follows.
+pub(crate) const EXECUTES: &str = "is executed, and shares no memory: ";
 /// Variables that a service manager has set for the service alone: who goes on as a part removes them.
 pub const SERVICE_VARIABLES: [&str; 5] =
     ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID"];
@@ -47,8 +49,8 @@ pub(crate) struct ProcessStart<'a> {
     /// Sockets of the service that are open in it, with the same numbers.
     pub(crate) sockets: &'a [RawFd],
     pub(crate) given_up: CapabilitySet,
-    /// Whether it executes the program in any case.
-    pub(crate) executes: bool,
+    /// Whether a filter of system calls has ended the process before.
+    pub(crate) is_filtered: bool,
 }
 
 /// Which of the two processes this is.
@@ -89,7 +91,7 @@ pub(crate) fn fork(start: ProcessStart<'_>) -> io::Result<Forked> {
     let (said, says) = io::pipe()?;
     rustix::io::ioctl_fionbio(&said, true)?;
     let service = std::process::id();
-    let goes_on = !start.executes && is_running(start.program) && has_one_thread();
+    let obstacle = obstacle(&start);
     // SAFETY: with one thread, the child is a copy of this process at this place.  With several it executes a
     // program at once; the C library makes its allocator usable in every child, and no other thread
     // of the service works: the first one waits for this one to end.
@@ -101,8 +103,22 @@ pub(crate) fn fork(start: ProcessStart<'_>) -> io::Result<Forked> {
         Some(pid) => Ok(Forked::Service(PartProcess(pid), said)),
         None => {
             drop(said);
-            Ok(Forked::Part(become_part(start, says, service, goes_on)))
+            Ok(Forked::Part(become_part(start, says, service, obstacle)))
         }
+    }
+}
+
+/// Why a child cannot go on, as far as the service knows.
+fn obstacle(start: &ProcessStart<'_>) -> Option<&'static str> {
+    match () {
+        () if start.is_filtered => Some("a filter of system calls has ended it before"),
+        () if !is_running(start.program) => {
+            Some("its file is not the one that the service runs, as after an update")
+        }
+        () if !has_one_thread() => {
+            Some("the service has several threads, as with a low limit of the stack (ulimit -s)")
+        }
+        () => None,
     }
 }
 
@@ -111,7 +127,7 @@ fn become_part(
     start: ProcessStart<'_>,
     says: PipeWriter,
     service: u32,
-    goes_on: bool,
+    obstacle: Option<&str>,
 ) -> Vec<OsString> {
     let prepared = prepare(&start, &says, service);
     let ProcessStart { program, words, input, .. } = start;
@@ -119,13 +135,15 @@ fn become_part(
     let words: Vec<OsString> =
         std::iter::once(CALLED.into()).chain(words.iter().cloned()).collect();
     let done = prepared.and_then(|given_up| {
-        let is_as_after_execve = || -> io::Result<()> {
-            show_words(&words, program)?;
-            crate::signals::give_up(given_up)
+        let why = match obstacle {
+            Some(why) => why.to_owned(),
+            None => match be_as_after_execve(&words, program, given_up) {
+                Ok(()) => return close_as_execve(),
+                Err(why) => why,
+            },
         };
-        if goes_on && is_as_after_execve().is_ok() {
-            return close_as_execve();
-        }
+        // Not by a value of the standard library, whose lock another thread may have had.
+        let _ = rustix::io::write(rustix::stdio::stderr(), format!("{EXECUTES}{why}\n").as_bytes());
         let mut command = Command::new(program);
         command.arg0(CALLED).args(&words[1..]);
         for name in SERVICE_VARIABLES {
@@ -139,6 +157,19 @@ fn become_part(
         unsafe { libc::_exit(2) }
     }
     words
+}
+
+/// Makes of a child what execve(2) would have made of it, but for its descriptors; otherwise says why not.
+fn be_as_after_execve(
+    words: &[OsString],
+    program: &Path,
+    given_up: CapabilitySet,
+) -> Result<(), String> {
+    show_words(words, program).map_err(|error| {
+        format!("the kernel cannot show its command line ({error}), as without CONFIG_CHECKPOINT_RESTORE")
+    })?;
+    crate::signals::give_up(given_up)
+        .map_err(|error| format!("it cannot give up capabilities by itself ({error})"))
 }
 
 /// Gives a child its streams, sockets and signals; gives the capabilities that it must give up.

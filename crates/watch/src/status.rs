@@ -11,6 +11,7 @@ use service_account::{
 use text::escape::escape;
 
 use crate::places::ServicePlaces;
+use crate::process::EXECUTES;
 
 /// Why there is no account.
 #[derive(Debug, thiserror::Error)]
@@ -184,6 +185,9 @@ fn part_line(part: &PartAccount, now_s: i64) -> String {
     if let Some((at_s, why)) = &part.unwritten {
         let _ = write!(line, "; not written since {}: {why}", ago(Some(*at_s), now_s));
     }
+    if let Some(why) = &part.executed {
+        let _ = write!(line, "; {EXECUTES}{why}");
+    }
     if let Some(says) = &part.says {
         let _ = write!(line, "; says: {says}");
     }
@@ -322,6 +326,7 @@ poll           waits since 2 s:
                     failed: 2,
                     last_error,
                     unwritten: Some((70, "no space".to_owned())),
+                    executed: Some("another file".to_owned()),
                     ..part("page", PartPhase::Runs, 5)
                 },
                 PartAccount { next_s: Some(106), failed: 4, ..part("poll", PartPhase::Pauses, 98) },
@@ -340,7 +345,7 @@ configuration  refused 10 s ago, the old one is in force:
                a:2:1: y
 fires          busy: value 2.5, disk=a\\x1b, without data, since 1 min
 record         waits since 1 min: full
-page           runs since 1 min, process 9; failed 2 times, last 1 min ago: it ended; not written since 30 s: no space
+page           runs since 1 min, process 9; failed 2 times, last 1 min ago: it ended; not written since 30 s: no space; is executed, and shares no memory: another file
 poll           failed 2 s ago, starts again in 6 s
 ";
         assert_eq!(status.text(100), wanted);

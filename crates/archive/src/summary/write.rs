@@ -101,22 +101,24 @@ fn is_due(summary: &Summary, file: &ArchivedFile) -> Result<bool, Error> {
     if !reader.is_being_written() || outline.goes_back {
         return Ok(true);
     }
-    let Some(from_ns) = outline.from_ns else { return Ok(false) };
     let (_, segment_ns) = lengths_ns(&file.file.meta);
-    let end_ns = floor(from_ns, segment_ns).saturating_add(segment_ns);
+    let end_of = |from_ns: i64| floor(from_ns, segment_ns).saturating_add(segment_ns);
+    // Without a closed block it is the first sample that tells.
+    let mut end_ns = outline.from_ns.map(end_of);
     let mut latest_ns = outline.thru_ns.unwrap_or(i64::MIN);
     reader.focus(&[]);
     reader.seek_after_block(outline.last_block);
     let mut snapshot = Snapshot::new(&reader.defs());
-    while latest_ns < end_ns
+    while end_ns.is_none_or(|end_ns| latest_ns < end_ns)
         && reader.next(&mut snapshot).map_err(FeedError::from)? == ReadOutcome::Sample
     {
         if snapshot.realtime_ns < latest_ns {
             return Ok(true);
         }
         latest_ns = snapshot.realtime_ns;
+        end_ns = end_ns.or_else(|| (latest_ns >= covered_ns).then(|| end_of(latest_ns)));
     }
-    Ok(latest_ns >= end_ns)
+    Ok(end_ns.is_some_and(|end_ns| latest_ns >= end_ns))
 }
 
 /// How far a recording was read.
@@ -675,7 +677,10 @@ mod tests {
         meta.set("started_ns", BEGUN_NS.to_string());
         let defs = [def.clone()];
         let mut writer = Writer::create(&path, &meta, &defs, WriterOptions::default()).unwrap();
-        append(&mut writer, &def, 0..3_000);
+        // Before a block is closed, too.
+        append(&mut writer, &def, 0..30);
+        assert_eq!(is_due_now(&path), [false, false]);
+        append(&mut writer, &def, 30..3_000);
         assert_eq!(is_due_now(&path), [false, false]);
         // Also if the sample after the end is in the open block.
         append(&mut writer, &def, 3_000..3_601);

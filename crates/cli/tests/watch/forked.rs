@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
 use testkit::{Running, http, wait_for, wait_until, write_program};
 
 use super::{Place, place};
@@ -25,6 +26,18 @@ fn start_copy(place: &Place, program: &Path, before: &[&str]) -> Running {
 
 fn running(pid: i32) -> PathBuf {
     fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default()
+}
+
+/// Why the process of a part executes the program, as the status of the service says it.
+fn executed(place: &Place, name: &str) -> String {
+    let shown = || {
+        let status = place.command("watch").arg("--status").output().unwrap();
+        let shown = String::from_utf8(status.stdout).unwrap();
+        let line = shown.lines().find(|line| line.starts_with(name))?;
+        let (_, why) = line.split_once("; is executed, and shares no memory: ")?;
+        Some(why.to_owned())
+    };
+    wait_for("why it is executed", shown)
 }
 
 /// KiB of the program's constants that the loader has written to, and this process's proportion of them.
@@ -91,6 +104,7 @@ fn parts_share_the_pages_that_the_loader_has_written() {
         check_part(pid, verb, service.pid(), "whitcopy");
         let (all, proportion) = relocated_kib(pid);
         assert!(all > 100 && proportion * 2 < all, "{name}: {proportion} of {all} KiB");
+        assert_eq!(place.part(name).unwrap()["executed"], Value::Null);
         pid
     };
     for (name, verb) in [("record", "record"), ("alerts", "alert")] {
@@ -127,7 +141,9 @@ fn a_part_that_starts_again_after_an_update_is_the_new_program() {
     assert_eq!(unsafe { libc::kill(page, libc::SIGKILL) }, 0);
     let new = wait_for("another page", || place.pid("page").filter(|pid| *pid != page));
     wait_for("the new program", || running(new).ends_with("sleep").then_some(()));
+    assert!(executed(&place, "page").contains("after an update"));
     assert_eq!(place.pid("record"), Some(recorder), "it goes on as it is");
+    assert_eq!(place.part("record").unwrap()["executed"], Value::Null);
     place.grows();
     service.signal(libc::SIGTERM);
     assert!(service.ended().success(), "{}", place.said());
@@ -144,6 +160,7 @@ fn parts_execute_the_program_where_the_service_has_several_threads() {
     check_part(page, "serve", service.pid(), "whitcopy");
     let (all, proportion) = relocated_kib(page);
     assert!(all > 100 && proportion >= all, "{proportion} of {all} KiB");
+    assert!(executed(&place, "page").contains("several threads"));
     assert_eq!(http(address, "GET", "/-/healthy", &[]).status, 200);
     service.signal(libc::SIGTERM);
     assert!(service.ended().success(), "{}", place.said());

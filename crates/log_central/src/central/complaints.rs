@@ -1,5 +1,6 @@
 //! What a server says of itself: records in its own store, and messages for whoever runs it.
 
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use log_protocol::{OwnCost, clock, cost};
@@ -21,8 +22,9 @@ pub(super) struct Complaints {
     failure: Option<String>,
     /// When the server last said what it costs, and what that was.
     cost_told: (Instant, OwnCost),
-    /// Messages for whoever runs the server.
+    /// Messages for whoever runs the server, and the thread that takes them.
     messages: Vec<String>,
+    pub(super) takes: Option<Thread>,
     /// When the last complaint about a peer was made, and how many were left out since.
     complained: Option<(Instant, u64)>,
 }
@@ -30,7 +32,8 @@ pub(super) struct Complaints {
 impl Complaints {
     pub(super) fn new(own: OwnLog) -> Self {
         let cost_told = (clock::now(), OwnCost::read());
-        Self { own, failure: None, cost_told, messages: Vec::new(), complained: None }
+        let messages = Vec::new();
+        Self { own, failure: None, cost_told, messages, takes: None, complained: None }
     }
 
     /// Adds a record of the server to a batch.
@@ -42,6 +45,7 @@ impl Complaints {
         if self.messages.len() < MESSAGES_MAX {
             self.messages.push(text);
         }
+        self.takes.iter().for_each(Thread::unpark);
     }
 
     /// What whoever runs the server should know, since the last call.

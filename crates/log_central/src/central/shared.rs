@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use connection::{Peer, Quota, QuotaPlace};
@@ -182,6 +183,11 @@ impl Shared {
     /// Says something to whoever runs the server.
     pub(super) fn say(&self, text: &str) {
         self.lock().complaints.say(text.to_owned());
+    }
+
+    /// Has a thread unparked whenever there are messages to take.
+    pub(super) fn unpark_for_messages(&self, thread: Thread) {
+        self.lock().complaints.takes = Some(thread);
     }
 
     /// What whoever runs the server should know, since the last call.

@@ -4,6 +4,7 @@ use super::{
     BlockState, EDIT_FOLLOWS, FRAME_HEADER_BYTES, ROWS_CHANGED, ROWS_FOLLOW, ROWS_MAX,
     TEXTS_FOLLOW, frame_header,
 };
+use crate::focus::Focus;
 use crate::format::CELLS_MAX;
 use crate::rows::read_edit;
 use crate::state::{SourceState, TickState};
@@ -13,6 +14,10 @@ use varint::{Bytes, Corrupt, unzigzag};
 pub(crate) trait Visit {
     /// A frame begins.
     fn begin(&mut self) {}
+    /// Whether it takes the parts of a source; without it they are only passed over.
+    fn wants(&self, _source: usize) -> bool {
+        true
+    }
     /// The end of a table in this frame: 0 is the tick's, the sources' follow from 1 on.
     fn end(&mut self, _table: usize) {}
     /// A difference in the tick's row; called before any source of the frame.
@@ -138,10 +143,16 @@ impl Walker {
             self.edit_rows(source, bytes, visit)?;
         }
         let changed = flags & (ROWS_FOLLOW | EDIT_FOLLOWS) != 0;
-        visit.rows(source, &self.rows[source], changed);
+        let is_wanted = visit.wants(source);
+        if is_wanted {
+            visit.rows(source, &self.rows[source], changed);
+        }
         if flags & TEXTS_FOLLOW != 0 {
             for _ in 0..bytes.count()? {
-                visit.text(source, bytes.prefixed()?);
+                let text = bytes.prefixed()?;
+                if is_wanted {
+                    visit.text(source, text);
+                }
             }
         }
         let (mut rows, columns) = (&self.rows[source], self.columns[source]);
@@ -157,6 +168,9 @@ impl Walker {
         }
         if rows.len() > ROWS_MAX {
             return Err(Corrupt("a reading has too many rows"));
+        }
+        if !is_wanted {
+            return bytes.unpack(rows.len() * columns, |_, _| {});
         }
         let (mut row, mut end) = (0, columns);
         bytes.unpack(rows.len() * columns, |index, difference| {
@@ -235,6 +249,45 @@ impl Walker {
             visit.kernel_text(path, new, text);
         }
         Ok(())
+    }
+}
+
+/// The visitor that applies frames to a state, of the sources that a reader decodes.
+pub(crate) struct FocusedReplay<'a> {
+    pub(crate) replay: Replay<'a>,
+    pub(crate) focus: &'a [Focus],
+}
+
+impl Visit for FocusedReplay<'_> {
+    fn wants(&self, source: usize) -> bool {
+        self.focus.get(source) != Some(&Focus::Nothing)
+    }
+
+    fn tick(&mut self, column: usize, difference: u64) {
+        self.replay.tick(column, difference);
+    }
+
+    fn name(&mut self, source: usize, name: &[u8]) {
+        if self.wants(source) {
+            self.replay.name(source, name);
+        }
+    }
+
+    fn text(&mut self, source: usize, text: &[u8]) {
+        self.replay.text(source, text);
+    }
+
+    fn rows(&mut self, source: usize, rows: &[u32], changed: bool) {
+        self.replay.rows(source, rows, changed);
+    }
+
+    #[inline]
+    fn cell(&mut self, source: usize, slot: usize, column: usize, difference: u64) {
+        self.replay.cell(source, slot, column, difference);
+    }
+
+    fn kernel_text(&mut self, path: usize, new: Option<&[u8]>, text: Option<&[u8]>) {
+        self.replay.kernel_text(path, new, text);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::{Cursor, ReadOutcome, Reader, Tail};
 use crate::format::{BODY_BYTES_MAX, BlockHeader, BlockKind, HEADER_BYTES};
-use crate::frame::{self, FRAME_HEADER_BYTES, Replay, frame_header};
+use crate::frame::{self, FRAME_HEADER_BYTES, FocusedReplay, Replay, frame_header};
 use crate::scan;
 use crate::storage::read_full_at;
 
@@ -28,7 +28,8 @@ impl Reader {
             let start = (at - self.window_at) as usize + FRAME_HEADER_BYTES;
             let payload = &self.window[start..start + length - FRAME_HEADER_BYTES];
             self.state.texts.all_mut().iter_mut().for_each(|text| text.fresh = false);
-            let walked = self.walker.walk(payload, &mut Replay(&mut self.state));
+            let mut replay = FocusedReplay { replay: Replay(&mut self.state), focus: &self.focus };
+            let walked = self.walker.walk(payload, &mut replay);
             if walked.is_ok() {
                 let (at, ordinal) = (at + length as u64, ordinal + 1);
                 self.cursor = Cursor::Frames { index, header, at, ordinal };

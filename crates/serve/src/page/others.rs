@@ -27,6 +27,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::device_pages::{self, DeviceFile};
 use super::streams::RefusedStreams;
 use super::{HOSTS, PREFIX, json_answer, with_headers};
 use crate::clock::{Deadline, now_ms};
@@ -183,7 +184,7 @@ impl Others {
             known.is_asked = true;
             let (is_waited_for, own) = (known.failed.is_none(), other.clone());
             let task = self.asks.spawn(async move {
-                let answer = own.send(HOSTS, "").await;
+                let answer = own.send(&own.target(HOSTS, "")).await;
                 own.note(answer.and_then(|answer| recorded(&answer)));
             });
             if is_waited_for {
@@ -204,18 +205,44 @@ impl Others {
         &self,
         (other, _): &Found,
         name: &str,
-        query: String,
+        query: &str,
     ) -> Result<HttpAnswer, QueryError> {
+        let answer = self.fetch(other, other.target(name, query)).await?;
+        Ok(answer.and_then(checked).unwrap_or_else(|why| other.refuse(&why)))
+    }
+
+    /// A page or picture of a host's devices.
+    pub(super) async fn device_page(
+        &self,
+        (other, _): &Found,
+        file: &DeviceFile,
+    ) -> Result<HttpAnswer, QueryError> {
+        let Some(path) = file.at_other() else { return Ok(device_pages::missing()) };
+        let answer = self.fetch(other, other.host.url.below(&path)).await?;
+        Ok(match answer.map(|answer| (answer.status, answer.body)) {
+            Ok((StatusCode::OK, body)) => file.answer(body),
+            Ok((StatusCode::NOT_FOUND, _)) => device_pages::missing(),
+            Ok((status, _)) => other.refuse(&format!("it answered {status}")),
+            Err(why) => other.refuse(&why),
+        })
+    }
+
+    /// What a host answers, if not too many questions wait for it.
+    async fn fetch(
+        &self,
+        other: &Arc<Other>,
+        target: String,
+    ) -> Result<Result<ClientAnswer, String>, QueryError> {
         let Ok(turn) = other.questions.clone().try_acquire_owned() else {
-            return Ok(other.refuse(&format!("{QUESTIONS_MAX} questions wait for it already")));
+            return Ok(Err(format!("{QUESTIONS_MAX} questions wait for it already")));
         };
-        let (own, name) = (other.clone(), name.to_owned());
-        let answer = self.within(async move {
-            let answer = own.send(&name, &query).await;
+        let own = other.clone();
+        let work = async move {
+            let answer = own.send(&target).await;
             drop(turn);
             answer
-        });
-        Ok(answer.await?.and_then(checked).unwrap_or_else(|why| other.refuse(&why)))
+        };
+        self.within(work).await
     }
 
     /// The live samples of a host, or its log as it grows.
@@ -268,10 +295,9 @@ impl Other {
         self.host.url.below(&format!("{PREFIX}{name}{mark}{query}"))
     }
 
-    async fn send(&self, name: &str, query: &str) -> Result<ClientAnswer, String> {
+    async fn send(&self, target: &str) -> Result<ClientAnswer, String> {
         let OtherHost { url, settings, .. } = &self.host;
-        let target = self.target(name, query);
-        http_client::ask(url, settings, &target, &self.headers())
+        http_client::ask(url, settings, target, &self.headers())
             .await
             .map_err(|error| with_causes(&error))
     }

@@ -353,10 +353,14 @@ pub(crate) fn central(arguments: &CentralArguments) -> anyhow::Result<ExitCode> 
             .map(|to| RecordingsKept::new(to, &arguments.ack, arguments.recordings_keep)),
     };
     let central = Central::start(store, &recovery, listeners, settings)?;
+    central.unpark_for_messages(std::thread::current());
     heap::return_unused();
-    while !is_stopping.load(Ordering::Acquire) {
-        std::thread::park_timeout(Duration::from_millis(500));
+    loop {
         central.take_messages().iter().for_each(crate::stderr::message);
+        if is_stopping.load(Ordering::Acquire) {
+            break;
+        }
+        std::thread::park();
     }
     central.stop();
     for socket in sockets {
