@@ -251,6 +251,10 @@ fn what_cannot_be_done_is_told_in_one_line() {
         (&["-a", "/nowhere/at/all", "echo"], "/nowhere/at/all"),
         (&["--joblog", "/nowhere/x", "echo", ":::", "1"], "(os error 2)"),
         (&["--tmpdir", "/nowhere", "echo", ":::", "1"], "(os error 2)"),
+        (&["--compress", "--results", "x", "echo", ":::", "1"], "cannot go together"),
+        (&["--compress", "--files", "echo", ":::", "1"], "cannot go together"),
+        (&["--decompress-program", "cat", "echo", ":::", "1"], "is of --compress"),
+        (&["--compress-program", "exit 3", "echo", ":::", "1"], "'exit 3' failed"),
         (&["--halt", "now,fail=x", "echo", ":::", "1"], "--halt"),
     ] {
         let output = run(words);

@@ -381,6 +381,23 @@ fn a_dry_run_leaves_no_file() {
 }
 
 #[test]
+fn compressed_output_is_that_of_parallel() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    let moved = ["--compress-program", "tr a-y b-z", "--decompress-program", "tr b-z a-y"];
+    let job = "echo {}; echo error of {} >&2; seq 30000 | tail -n {}";
+    for options in [&["--compress"][..], &["--compress-program", "gzip -2"], &moved] {
+        same(&[&["-k"], options, &[job]].concat(), folder.path(), &lines(4));
+        same(&[options, &["-j1", "--tag", job]].concat(), folder.path(), &lines(2));
+        // Parallel itself does not end with -u.
+        let output = ours(&[options, &["-u", "-j1", "echo"]].concat(), folder.path(), &lines(2));
+        assert_eq!(output.stdout, lines(2), "{options:?}");
+    }
+}
+
+#[test]
 fn a_newline_after_a_position_is_blank() {
     if !has_parallel() {
         return;

@@ -14,6 +14,7 @@ const TABLES: &[&str] = &[
     "-w -B -W -b",
     "-r ALL -S -H",
     "-v",
+    "-m CPU -P ALL",
     "-q ALL",
     "-d",
     "-F",

@@ -6,6 +6,7 @@
 //! - [`Mode::Group`]: two unnamed files (`O_TMPFILE`), so that no file is left behind however this
 //!   process ends.  A job without output costs two system calls (the lengths of its files); the
 //!   output of others is copied to our own and the file truncated.
+//!   With [`OutputOptions::compression`] other programs stand before these files.
 //! - [`Mode::LineBuffer`]: two pipes, from which whole lines are copied as they come.
 //! - [`Mode::Ungroup`]: our own standard output and error.
 //!
@@ -22,6 +23,7 @@ use template::Record;
 
 mod collector;
 mod color;
+mod compressed;
 mod groups;
 mod latest;
 mod lines;
@@ -34,6 +36,7 @@ mod table;
 mod temporary;
 
 pub use collector::Collector;
+pub use compressed::CompressionCommands;
 pub use latest::OutputSize;
 pub(crate) use order::HELD_FILES_MAX;
 pub use results::{folder_of, has_results};
@@ -98,6 +101,8 @@ pub struct OutputOptions {
     pub color_failed: bool,
     /// Where temporary files are made.
     pub directory: PathBuf,
+    /// With [`Mode::Group`]: compress temporary files; not beside files and results.
+    pub compression: Option<CompressionCommands>,
     /// No command writes to its standard output
     /// ([`redirects_output`](template::shell::redirects_output)), so grouped jobs need no file for
     /// it.
@@ -121,6 +126,7 @@ impl Default for OutputOptions {
             color: false,
             color_failed: false,
             directory: PathBuf::new(),
+            compression: None,
             stdout_unused: false,
             held_files_max: HELD_FILES_MAX,
             latest_line: None,
@@ -179,6 +185,14 @@ pub enum CollectError {
     Full {
         /// The folder of the temporary files.
         what: String,
+    },
+    /// A program of `--compress` failed: output would be missing.
+    #[error("'{command}' failed ({why}): name another with --compress-program")]
+    Compression {
+        /// What the shell was told.
+        command: String,
+        /// How it ended.
+        why: String,
     },
     /// These options contradict each other.
     #[error("{what} cannot go together: leave one of them out")]

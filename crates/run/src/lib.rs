@@ -45,5 +45,6 @@ pub mod setup;
 pub mod shell;
 pub mod shell_functions;
 pub mod units;
+pub mod user;
 
 pub use job::{JobResult, Outcome, Work};

@@ -112,7 +112,6 @@ const NO_DATABASE: ParallelAnswer =
     Refused("there is no database; --joblog and --results=FILE.csv keep the same columns");
 const NO_TERMINALS: ParallelAnswer =
     Refused("jobs have no terminal of their own; --line-buffer shows their lines");
-const NO_COMPRESSION: ParallelAnswer = Refused("temporary files are not compressed");
 const OF_FUNCTION: ParallelAnswer = Refused(
     "it is an option of the function env_parallel, which --env-parallel bash prints for your shell",
 );
@@ -287,16 +286,20 @@ static OPTIONS: &[ParallelOption] = &[
     option("--resume-failed --resumefailed", Nothing, Same),
     option("--retry-failed --retryfailed", Nothing, Same),
     option("--tmpdir --tempdir", Value, Same),
-    option("--compress", Nothing, NO_COMPRESSION),
+    option(
+        "--compress",
+        Nothing,
+        Other("the first of zstd, lz4, lzop, gzip, bzip2, xz; not with --files and --results"),
+    ),
     option(
         "--compress-program --use-compress-program --usecompressprogram --compressprogram",
         Value,
-        NO_COMPRESSION,
+        Same,
     ),
     option(
         "--decompress-program --use-decompress-program --usedecompressprogram --decompressprogram",
         Value,
-        NO_COMPRESSION,
+        Same,
     ),
     option("--progress", Nothing, Other("another line")),
     option("--eta", Nothing, Other("the elapsed time divided by the jobs done")),

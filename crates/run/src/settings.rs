@@ -9,15 +9,14 @@
     reason = "help texts write optional parts in brackets, as manuals do"
 )]
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt as _;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::collect::OutputSize;
 use crate::cpus::CpuUnit;
 use crate::shell_functions::FunctionShell;
 #[cfg(feature = "arguments")]
 use crate::units;
+use crate::user::UserEnvironment;
 
 /// All settings of a run.
 #[derive(Debug, Default)]
@@ -59,38 +58,6 @@ pub struct RunSettings {
     /// The environment of this process.
     #[cfg_attr(feature = "arguments", arg(skip))]
     pub user: UserEnvironment,
-}
-
-/// The environment of this process, on which jobs and shells depend.
-#[derive(Debug, Default)]
-pub struct UserEnvironment {
-    /// The environment variables.
-    pub variables: Vec<(OsString, OsString)>,
-    /// The user's shell.
-    pub shell: PathBuf,
-    /// The directory of temporary files unless an option sets it.
-    pub temporary_folder: PathBuf,
-    /// The working directory.
-    pub current_folder: PathBuf,
-    /// The directory of the user's files; `None` if there is no home directory.
-    pub config_folder: Option<PathBuf>,
-    /// Offset of local time from UTC in seconds.
-    pub zone_offset_s: i64,
-    /// The columns and rows of standard output.
-    pub output_size: Option<OutputSize>,
-}
-
-impl UserEnvironment {
-    /// The value of a variable.
-    pub fn variable(&self, name: &str) -> Option<&OsStr> {
-        let found = self.variables.iter().find(|(other, _)| other == name);
-        found.map(|(_, value)| value.as_os_str())
-    }
-
-    /// The value of a variable as bytes; empty if it is not set.
-    pub fn bytes(&self, name: &str) -> Vec<u8> {
-        self.variable(name).unwrap_or_default().as_bytes().to_vec()
-    }
 }
 
 /// Defines groups of options: plain structs, and with the feature `arguments` the arguments of a
@@ -639,6 +606,18 @@ options! {
         #[arg(long, value_name = "DIR")]
         pub tmpdir: Option<PathBuf>,
 
+        /// Compress temporary files, by the first of zstd, lz4, lzop, gzip, bzip2 and xz that is there
+        #[arg(long)]
+        pub compress: bool,
+
+        /// Compress temporary files by this command
+        #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+        pub compress_program: Option<OsString>,
+
+        /// The command that decompresses them, if it is not the other one with -dc
+        #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+        pub decompress_program: Option<OsString>,
+
         /// Show how many jobs run and have ended
         #[arg(long)]
         pub progress: bool,
@@ -794,5 +773,12 @@ impl RunSettings {
     /// The directory of temporary files.
     pub fn temporary_folder(&self) -> PathBuf {
         self.output.tmpdir.clone().unwrap_or_else(|| self.user.temporary_folder.clone())
+    }
+}
+
+impl OutputSettings {
+    /// Whether temporary files are compressed.
+    pub fn compresses(&self) -> bool {
+        self.compress || self.compress_program.is_some()
     }
 }

@@ -34,9 +34,14 @@ impl Activity {
         }
     }
 
-    /// Whether it is the time of CPUs, of which no line is all 0.
+    /// Whether it is the time of CPUs.
     pub(crate) fn is_cpu_time(&self) -> bool {
         self.option.starts_with("-u")
+    }
+
+    /// Whether `-z` leaves out lines of it that are all 0: not those of what CPUs always have.
+    pub(crate) fn may_be_idle(&self) -> bool {
+        self.label.is_some() && !self.is_cpu_time() && self.option != "-m CPU"
     }
 
     /// Whether a recording with these sources has values of it.

@@ -58,7 +58,12 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     let mut pace = Pace::default();
     let mut words = Words::new(words);
     while let Some(word) = words.next()? {
-        let Word::Option(option) = word else { continue };
+        let option = match word {
+            Word::Option(option) => option,
+            Word::Plain(word) => {
+                return Err(SysstatError::Usage(format!("takes no argument: '{word}'")));
+            }
+        };
         match option.as_str() {
             "b" | "bytes" => free.power(1024.0, 0)?,
             "kilo" => free.power(1000.0, 1)?,

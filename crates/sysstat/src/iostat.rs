@@ -84,6 +84,11 @@ struct Iostat {
     style: Style,
 }
 
+/// What `-f` and `+f` come to.
+fn folder_refused(option: &str) -> SysstatError {
+    SysstatError::Refused(option.to_owned(), "disks are read from /proc/diskstats")
+}
+
 /// Reads the command line.
 pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     let mut iostat = Iostat {
@@ -112,6 +117,8 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
             Word::Plain(word) => {
                 if word.starts_with(|c: char| c.is_ascii_digit()) {
                     pace.take(&word)?;
+                } else if word == "+f" {
+                    return Err(folder_refused("+f"));
                 } else {
                     iostat.devices.add(&word);
                 }
@@ -173,12 +180,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
                 // These names are long.
                 iostat.pretty = true;
             }
-            "f" | "+f" => {
-                return Err(SysstatError::Refused(
-                    "-f".into(),
-                    "disks are read from /proc/diskstats",
-                ));
-            }
+            "f" => return Err(folder_refused("-f")),
             _ => return Err(unknown(&option)),
         }
     }

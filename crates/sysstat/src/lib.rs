@@ -12,6 +12,7 @@
 
 mod activities;
 mod activities_network;
+mod activities_power;
 mod columns;
 mod daily_file;
 mod error;

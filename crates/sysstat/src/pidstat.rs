@@ -176,7 +176,7 @@ struct Pidstat {
     has_one_heading: bool,
     pids: Option<Vec<String>>,
     command: Option<regex::Regex>,
-    text: Option<String>,
+    process: Option<regex::Regex>,
     by_name: bool,
     user: Option<String>,
     with_arguments: bool,
@@ -203,7 +203,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         has_one_heading: false,
         pids: None,
         command: None,
-        text: None,
+        process: None,
         by_name: false,
         user: None,
         with_arguments: false,
@@ -219,7 +219,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         is_since_boot: false,
     };
     let (mut pace, mut recording, mut program) = (Pace::default(), Recording::Host, None);
-    let (mut words, mut chosen) = (Words::new(words), Vec::new());
+    let (mut words, mut chosen, mut kinds) = (Words::new(words), Vec::new(), Vec::new());
     while let Some(word) = words.next()? {
         let option = match word {
             Word::Plain(word) => {
@@ -229,7 +229,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
             Word::Option(option) => option,
         };
         match option.as_str() {
-            "T" => pidstat.kinds = kinds_of(&words.value("-T")?)?,
+            "T" => kinds.push(kinds_of(&words.value("-T")?)?),
             "recording" => recording = Recording::File(words.value("--recording")?.into()),
             "help" => return Err(SysstatError::Help(USAGE.to_owned())),
             _ if pidstat.take(&option, &mut words)? => {}
@@ -238,13 +238,11 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
             _ => return Err(unknown(&option)),
         }
     }
+    (pidstat.kinds, pidstat.has_one_heading) = headings(&kinds, chosen.len());
+    let kinds = pidstat.kinds;
     if chosen.is_empty() {
         chosen.push("u".to_owned());
     }
-    let kinds = pidstat.kinds;
-    // -T ALL repeats the headings of all but CPU time.
-    pidstat.has_one_heading = chosen.iter().all(|option| *option == chosen[0])
-        && (kinds != [true, true] || chosen[0] == "u");
     let is_wanted = |table: &&Table| {
         kinds[usize::from(table.is_of_children)]
             && chosen.iter().any(|option| option == table.option)
@@ -280,6 +278,25 @@ fn kinds_of(text: &str) -> Result<[bool; 2], SysstatError> {
         "ALL" => Ok([true, true]),
         _ => Err(SysstatError::Usage(format!("-T takes TASK, CHILD or ALL, not {text}"))),
     }
+}
+
+/// What several `-T` ask for together, and whether one process has its heading once.  The program repeats
+/// it from two tables on, and counts those that options name, each time that they do, for both kinds, and
+/// `-T ALL` beside another `-T`.
+fn headings(asked: &[[bool; 2]], named: usize) -> ([bool; 2], bool) {
+    let kinds = match asked {
+        [] => [true, false],
+        _ => [0, 1].map(|kind| asked.iter().any(|wanted| wanted[kind])),
+    };
+    let are_both = kinds == [true, true];
+    let has_all_beside = asked.len() > 1 && asked.contains(&[true, true]);
+    (kinds, named <= usize::from(!are_both) && !has_all_beside)
+}
+
+/// A pattern of names, as those of egrep.
+fn pattern(text: &str) -> Result<regex::Regex, SysstatError> {
+    let pattern = regex::RegexBuilder::new(text).size_limit(1 << 20).build();
+    pattern.map_err(|_| SysstatError::Usage(format!("not a pattern: {text}")))
 }
 
 /// The processes of `-p`; nothing for those that are active.
@@ -399,13 +416,8 @@ impl Pidstat {
     fn take(&mut self, option: &str, words: &mut Words<'_>) -> Result<bool, SysstatError> {
         match option {
             "p" => self.pids = pids(&words.value("-p")?)?,
-            "C" => {
-                let text = words.value("-C")?;
-                let pattern = regex::RegexBuilder::new(&text).size_limit(1 << 20).build();
-                let refuse = |_| SysstatError::Usage(format!("not a pattern: {text}"));
-                self.command = Some(pattern.map_err(refuse)?);
-            }
-            "G" => self.text = Some(words.value("-G")?),
+            "C" => self.command = Some(pattern(&words.value("-C")?)?),
+            "G" => self.process = Some(pattern(&words.value("-G")?)?),
             "U" => {
                 self.by_name = true;
                 let is_name =
@@ -426,8 +438,8 @@ impl Pidstat {
 
     fn shows(&self, task: &Task<'_>, tables: &[&Table]) -> bool {
         let command = task.row.text("command");
-        let is_named = self.command.as_ref().is_none_or(|pattern| pattern.is_match(&command))
-            && self.text.as_ref().is_none_or(|text| command.contains(text.as_str()))
+        let patterns = [&self.command, &self.process];
+        let is_named = patterns.into_iter().flatten().all(|pattern| pattern.is_match(&command))
             && self.user.as_ref().is_none_or(|user| task.row.text("user") == *user);
         is_named
             && match &self.pids {
@@ -591,6 +603,11 @@ impl Report for Pidstat {
 
     fn started(&mut self, process: u32) {
         self.pids = Some(vec![process.to_string()]);
+    }
+
+    fn named_processes(&self) -> Vec<i32> {
+        let pids = self.pids.iter().flatten();
+        pids.filter_map(|pid| pid.parse().ok()).collect()
     }
 
     fn threads(&self) -> bool {

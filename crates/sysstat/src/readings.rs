@@ -13,7 +13,7 @@ use feed::{
 use jiff::{SignedDuration, Zoned};
 use layout::{Frame, Options};
 use sample::{Meta, Sample, Snapshot, SourceDef, State};
-use source::{Entry, ProcessOptions, SourceContext};
+use source::{Candidate, Choice, Entry, ProcessMethod, ProcessOptions, SourceContext};
 
 use crate::machine::Clock;
 use crate::report::{Asked, Facts, Recording, Report};
@@ -283,10 +283,7 @@ fn live(
     }
     let entries: Vec<&'static Entry> =
         known().filter(|entry| names.contains(&entry.name)).collect();
-    let context = SourceContext::with_process(ProcessOptions {
-        threads: asked.report.threads(),
-        ..ProcessOptions::default()
-    });
+    let context = SourceContext::with_process(process_options(asked.report.as_ref()));
     let mut feed = LiveFeed::open(session.root, &entries, context);
     let defs = feed.defs();
     let mut snapshot = Snapshot::new(&defs);
@@ -335,6 +332,33 @@ fn live(
     shown.averages();
     shown.report.end(&mut shown.text);
     shown.write(session.out)
+}
+
+/// The process that a kernel may hide from programs of BPF: the first one, in guests whose host guards it.
+const INIT: i32 = 1;
+
+/// How processes are read: by the best way, but by its files one that other ways may not show.
+fn process_options(report: &dyn Report) -> ProcessOptions {
+    let threads = report.threads();
+    let named = report.named_processes();
+    if !named.contains(&INIT) {
+        return ProcessOptions { threads, ..ProcessOptions::default() };
+    }
+    ProcessOptions {
+        choose: Some(Box::new(move |candidate: &Candidate<'_>| {
+            match (named.contains(&candidate.pid), threads) {
+                (true, true) => Choice::KeepWithThreads,
+                (true, false) => Choice::Keep,
+                (false, _) => Choice::Leave,
+            }
+        })),
+        threads,
+        status: true,
+        schedstat: true,
+        first_thread_switches: true,
+        method: Some(ProcessMethod::Proc),
+        ..ProcessOptions::default()
+    }
 }
 
 /// Reports of recordings.

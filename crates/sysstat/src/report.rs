@@ -104,6 +104,11 @@ pub(crate) trait Report {
         false
     }
 
+    /// The only processes that are read; none if all are.
+    fn named_processes(&self) -> Vec<i32> {
+        Vec::new()
+    }
+
     /// The program of the command line was started as this process.
     fn started(&mut self, _process: u32) {}
 

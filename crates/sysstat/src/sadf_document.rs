@@ -40,6 +40,8 @@ enum Naming {
     Stalls,
     /// In JSON as the title, else as usual.
     Filesystem,
+    /// `frequency`, whatever the title.
+    Frequency,
 }
 
 /// How a table is laid out.
@@ -73,9 +75,13 @@ struct Shape {
 
 const PER_SECOND: &str = " per=\"second\"";
 const IN_KIB: &str = " unit=\"kB\"";
+const IN_MHZ: &str = " unit=\"MHz\"";
+
+/// The group of what is no rate.
+const POWER_GROUP: &str = "power-management";
 
 macro_rules! shapes {
-    ($($option:literal $group:literal $name:literal $naming:ident $layout:expr, $attribute:expr;)*) => {
+    ($($option:literal $group:tt $name:literal $naming:ident $layout:expr, $attribute:expr;)*) => {
         &[$(Shape {
             option: $option,
             group: $group,
@@ -124,6 +130,7 @@ static SHAPES: &[Shape] = shapes![
     "EICMP6" "network" "net-eicmp6" Usual Layout::Object, "";
     "UDP6" "network" "net-udp6" Usual Layout::Object, "";
     "SOFT" "network" "softnet" Usual Layout::List("softnet", "cpu", "cpu"), "";
+    "-m CPU" POWER_GROUP "cpu-frequency" Frequency Layout::List("cpufreq", "number", "number"), IN_MHZ;
     "-F" "" "filesystems" Filesystem Layout::List("filesystem", "fsname", "filesystem"), "";
     "-F MOUNT" "" "filesystems" Filesystem Layout::List("filesystem", "mountp", "mountpoint"), "";
     "CPU" "psi" "psi-cpu" Stalls Layout::Object, "";
@@ -159,6 +166,7 @@ impl Shape {
                 let seconds = name.split_once('-').map_or("", |(_, seconds)| seconds);
                 format!("{some}_avg{seconds}")
             }
+            (Naming::Frequency, _) => "frequency".to_owned(),
             (Naming::Shares, Some(name)) => name.to_owned(),
             (Naming::Filesystem, Some(_)) if markup == Markup::Json => title.to_owned(),
             (_, Some(name)) => format!("{name}-percent"),
@@ -438,7 +446,8 @@ fn xml_group(tables: &[Table], out: &mut String) {
     if group.is_empty() {
         return xml_table(first, 4, out);
     }
-    let _ = writeln!(out, "\t\t\t\t<{group}{PER_SECOND}>");
+    let attribute = if group == POWER_GROUP { "" } else { PER_SECOND };
+    let _ = writeln!(out, "\t\t\t\t<{group}{attribute}>");
     tables.iter().for_each(|table| xml_table(table, 5, out));
     let _ = writeln!(out, "\t\t\t\t</{group}>");
 }
@@ -457,7 +466,8 @@ fn xml_table(table: &Table, indent: usize, out: &mut String) {
         let _ = writeln!(out, "{tabs}<{name}{attribute}{}/>", xml_members(first).concat());
         return;
     }
-    let has_element = group.is_empty();
+    // Lists of a group stand in it without an element of their own, unless that has a unit.
+    let has_element = group.is_empty() || !attribute.is_empty();
     let inner = if has_element { format!("{tabs}\t") } else { tabs.clone() };
     if has_element {
         let _ = writeln!(out, "{tabs}<{name}{attribute}>");

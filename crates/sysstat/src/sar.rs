@@ -12,6 +12,7 @@ use crate::activities::{
     Activity, BY_LETTER, CPU, CPU_ALL, Chosen, Cpus, Line, MEMORY_WHOLE, QUEUES, cpu_number,
 };
 use crate::activities_network::NETWORK;
+use crate::activities_power::POWER;
 use crate::columns::{Column, decimals, rate};
 use crate::format::{Style, Unit};
 use crate::machine::banner;
@@ -30,6 +31,7 @@ Usage: sar [options] [interval [count]]
   -q [LOAD,CPU,IO,MEM,PSI | ALL]     run queue, load, pressure
   -n DEV,EDEV,NFS,NFSD,SOCK,IP,EIP,ICMP,EICMP,TCP,ETCP,UDP,SOCK6,IP6,EIP6,ICMP6,EICMP6,UDP6,SOFT | ALL
               network                -y  serial lines
+  -m CPU | ALL  frequencies of CPUs
   -w  new tasks and context switches -v  files and inodes    -F [MOUNT]  filesystems
   -I [SUM|ALL]  interrupts           -A  all of these
   --dev= --fs= --iface= --int=       only these, with commas between
@@ -102,7 +104,6 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
 
 /// Options of the program that are refused, and why.
 static REFUSED: &[(&str, &str)] = &[
-    ("m", "use whit record -sE for temperatures and fans"),
     ("sadc", "there is no separate collector"),
     ("x", "use whit play with a recording of processes"),
     ("X", "use whit play with a recording of processes"),
@@ -130,6 +131,10 @@ impl Options {
                 let list = words.value("-n")?;
                 self.add_keywords(NETWORK, &list)?;
             }
+            "m" => {
+                let list = words.value("-m")?;
+                self.add_power(&list)?;
+            }
             "I" => {
                 let list = words.value_if(|word| word == "SUM" || word == "ALL");
                 // Once SUM is there, it is the only one.
@@ -144,7 +149,8 @@ impl Options {
             "A" => {
                 self.is_all = true;
                 self.add_cpu_time(&CPU_ALL);
-                BY_LETTER.iter().chain(QUEUES).chain(NETWORK).for_each(|each| self.add(each));
+                let all = BY_LETTER.iter().chain(QUEUES).chain(NETWORK).chain(POWER);
+                all.for_each(|each| self.add(each));
                 self.activities.retain(|each| each.option != "-r");
                 self.add(&MEMORY_WHOLE);
                 // What -I or -P say stays.
@@ -250,6 +256,21 @@ impl Options {
         Ok(())
     }
 
+    /// Adds the tables of these keywords of `-m`.
+    fn add_power(&mut self, words: &str) -> Result<(), SysstatError> {
+        for word in words.split(',') {
+            let refused = |why| Err(SysstatError::Refused(format!("-m {word}"), why));
+            match word {
+                "CPU" | "ALL" => POWER.iter().for_each(|each| self.add(each)),
+                "FREQ" => return refused("the times of frequencies are not read: use -m CPU"),
+                "FAN" | "IN" | "TEMP" => return refused("use whit record -sE for sensors"),
+                "USB" => return refused("devices of USB are not read: use lsusb"),
+                _ => return Err(SysstatError::Usage(format!("unknown keyword {word}"))),
+            }
+        }
+        Ok(())
+    }
+
     /// Puts the activities in order; without any, CPU time is shown.
     pub(crate) fn put_in_order(&mut self) {
         if self.activities.is_empty() {
@@ -297,6 +318,10 @@ impl Options {
         let since_boot = self.pace.is_once;
         let saving = self.saving(has_interval)?;
         let is_live = (has_interval || since_boot) && self.days_ago.is_none();
+        if is_live && self.recording.is_none() && (self.from.is_some() || self.thru.is_some()) {
+            let text = "-s and -e are of a recording: name it with -f".to_owned();
+            return Err(SysstatError::Usage(text));
+        }
         let usual = if is_live { Recording::Host } else { Recording::Service };
         let recording = self.recording.unwrap_or(usual);
         let tables = vec![String::new(); self.activities.len()];
@@ -330,7 +355,7 @@ impl Options {
 static ORDER: &[&str] = &[
     "-u", "-u ALL", "-w", "-I", "-W", "-B", "-b", "-r", "-r ALL", "-S", "-H", "-v", "LOAD", "-y",
     "-d", "DEV", "EDEV", "NFS", "NFSD", "SOCK", "IP", "EIP", "ICMP", "EICMP", "TCP", "ETCP", "UDP",
-    "SOCK6", "IP6", "EIP6", "ICMP6", "EICMP6", "UDP6", "SOFT", "-F", "CPU", "IO", "MEM",
+    "SOCK6", "IP6", "EIP6", "ICMP6", "EICMP6", "UDP6", "SOFT", "-m CPU", "-F", "CPU", "IO", "MEM",
 ];
 
 /// The keywords of pressure; the first stands for the others.
@@ -446,8 +471,13 @@ impl Sar {
         for (name, rows) in lines {
             let values: Vec<Option<f64>> =
                 columns.iter().map(|column| column.value(&rows)).collect();
-            let is_idle = values.iter().all(|value| *value == Some(0.0));
-            if self.omit_idle && activity.label.is_some() && is_idle {
+            let is_zero = values.iter().all(|value| *value == Some(0.0));
+            // An interrupt is shown that any CPU had, whichever CPUs are chosen.
+            let is_idle = match activity.label {
+                Some("INTR") => rate(&rows, &["count"]).is_none_or(|rate| rate == 0.0),
+                _ => is_zero && activity.may_be_idle(),
+            };
+            if self.omit_idle && is_idle {
                 continue;
             }
             let _ = write!(out, "{:<11}", time_of(times[1]));
@@ -592,7 +622,7 @@ impl Report for Sar {
         let is_due = move |sar: &Self, activity: &Activity, lines: usize| match is_recorded {
             // The table of interrupts has a heading each time; with -z each whose lines may be missing.
             true => {
-                let is_short = sar.omit_idle && activity.label.is_some() && !activity.is_cpu_time();
+                let is_short = sar.omit_idle && activity.may_be_idle();
                 is_first || is_short || activity.label == Some("INTR")
             }
             false => is_first || !sar.is_simple(lines),
@@ -609,7 +639,7 @@ impl Report for Sar {
             let is_due = |sar: &Self, activity: &Activity, lines: usize| match activity.label {
                 _ if !is_recorded => !sar.is_simple(lines),
                 label => {
-                    let is_short = sar.omit_idle && label.is_some() && !activity.is_cpu_time();
+                    let is_short = sar.omit_idle && activity.may_be_idle();
                     sar.is_single || is_short || label == Some("INTR")
                 }
             };

@@ -2,6 +2,7 @@
 //!
 //! | file | rows |
 //! |---|---|
+//! | `/proc/cpuinfo` | `all`, and one for each CPU: `cpu MHz\t\t: 2596.143` |
 //! | `/proc/net/snmp6` | one: `Ip6InReceives 1444` a line |
 //! | `/proc/net/softnet_stat` | one for each CPU: columns of hexadecimal numbers |
 //! | `/proc/sys/kernel/pty/nr` | one: the number of pseudo-terminals |
@@ -14,10 +15,14 @@ use sample::{Field, State, Table, Unit};
 use source::{Entry, Source};
 
 /// The sources, beside those that recorders read.
-pub(crate) static OWN: &[&Entry] = &[&IP6, &SOFTNET, &SERIAL, &TERMINAL];
+pub(crate) static OWN: &[&Entry] = &[&IP6, &SOFTNET, &SERIAL, &TERMINAL, &CPU_FREQUENCY];
 
 /// The source of the number of terminals.
 pub(crate) const TERMINALS: &str = "terminal";
+
+/// The source of the frequencies of CPUs, and the name of its row of all CPUs together.
+pub(crate) const CPU_FREQUENCIES: &str = "cpu_frequency";
+pub(crate) const ALL_CPUS: &str = "all";
 
 /// Lines of any of the files that are read: the kernel has some 90 counters, 8,192 CPUs at most and 256
 /// serial lines.
@@ -129,6 +134,60 @@ fn read_terminals(line: &str, _: usize, table: &mut Table) {
         table.row_mut(0).set(0, count);
     }
 }
+
+/// The frequency of each CPU at the moment.
+struct Frequencies {
+    file: FileId,
+}
+
+impl Source for Frequencies {
+    fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
+        table.begin();
+        let text = match host.read(self.file) {
+            Ok(text) => text,
+            Err(state) => return state,
+        };
+        table.row(ALL_CPUS.as_bytes());
+        let (mut cpu, mut sum, mut count) = (None, 0_u64, 0_u64);
+        for line in text.split(|byte| *byte == b'\n') {
+            let line = std::str::from_utf8(line).unwrap_or_default();
+            let Some((name, value)) = line.split_once(':') else { continue };
+            match name.trim_end() {
+                "processor" => cpu = value.trim().parse::<u32>().ok(),
+                "cpu MHz" => {
+                    let frequency = mhz_hundredths(value.trim());
+                    let (Some(cpu), Some(frequency)) = (cpu.take(), frequency) else { continue };
+                    if count < LINES_MAX as u64 {
+                        table.row(cpu.to_string().as_bytes()).set(0, frequency);
+                        (sum, count) = (sum.saturating_add(frequency), count + 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+        // Many machines other than x86 do not tell it.
+        let Some(mean) = sum.checked_div(count) else { return State::Absent };
+        table.row_mut(0).set(0, mean);
+        State::Ok
+    }
+}
+
+/// `2596.143` in hundredths; what follows them is cut, as `sadc` cuts it.
+fn mhz_hundredths(text: &str) -> Option<u64> {
+    let (whole, part) = text.split_once('.')?;
+    let hundredths: u64 = part.get(..2)?.parse().ok()?;
+    whole.parse::<u64>().ok()?.checked_mul(100)?.checked_add(hundredths)
+}
+
+static CPU_FREQUENCY: Entry = Entry {
+    name: CPU_FREQUENCIES,
+    about: "The clock frequency of each CPU at the moment",
+    reads: &["/proc/cpuinfo"],
+    instance: &["cpu"],
+    fields: &[Field::gauge("frequency_mhz", Unit::Hundredths, "Clock frequency, in MHz")],
+    open: |host, _| Box::new(Frequencies { file: host.file("/proc/cpuinfo", ReadMode::Whole) }),
+    ..Entry::EMPTY
+};
 
 static SERIAL: Entry = Entry {
     name: "serial",

@@ -114,7 +114,8 @@ fn in_words(seconds: u64) -> String {
     ];
     let said: Vec<String> = units
         .iter()
-        .filter(|(count, name)| *count > 0 || (*name == "minute" && seconds < 60))
+        // The program always tells the minutes.
+        .filter(|(count, name)| *count > 0 || *name == "minute")
         .map(|(count, name)| format!("{count} {name}{}", if *count == 1 { "" } else { "s" }))
         .collect();
     said.join(", ")

@@ -34,6 +34,12 @@ fn write_machine(root: &Path, step: u64) {
         "MemTotal: 10000 kB\nMemFree: {free} kB\nMemAvailable: {free} kB\nBuffers: 0 kB\nCached: 0 kB\nSlab: 0 kB\n"
     );
     fs::write(proc.join("meminfo"), memory).unwrap();
+    // The last one does not tell its frequency.
+    let cpuinfo = format!(
+        "processor\t: 0\ncpu MHz\t\t: {step}000.129\n\nprocessor\t: 1\ncpu MHz\t\t: 500.500\n\n\
+         processor\t: 2\ncpu MHz\t\t: unknown\n"
+    );
+    fs::write(proc.join("cpuinfo"), cpuinfo).unwrap();
 }
 
 fn meta() -> Meta {
@@ -129,6 +135,16 @@ fn gauges_are_averaged_over_the_ends_of_intervals() {
     assert!(lines[1].starts_with("2000 2000 8000 80.00 "), "{text}");
     assert!(lines[2].starts_with("3000 3000 7000 70.00 "), "{text}");
     assert!(lines[3].starts_with("Average: 2500 2500 7500 75.00 "), "{text}");
+}
+
+#[test]
+fn frequencies_of_cpus_and_their_mean() {
+    let text = report("sar -m CPU,ALL -P ALL 1 2", 9).unwrap();
+    let lines = lines(&text);
+    let each = ["CPU MHz", "all 1250.31", "0 2000.12", "1 500.50"];
+    assert_eq!(lines[..4], each, "{text}");
+    let mean = ["all 1500.31", "0 2500.12", "1 500.50"].map(|line| format!("Average: {line}"));
+    assert_eq!(lines[lines.len() - 3..], mean, "{text}");
 }
 
 #[test]
@@ -241,6 +257,10 @@ fn options_are_taken_or_refused_by_name() {
         ("sar -o x -f y 1", "-f and -o: give one of them"),
         ("sar -D 1 1", "-D is of the file that -o writes"),
         ("sar -n FC 1", "-n FC is not supported"),
+        ("sar -m CPU,TEMP 1", "-m TEMP is not supported"),
+        ("sar -m FREQ 1", "use -m CPU"),
+        ("sar -m NIX 1", "unknown keyword NIX"),
+        ("sar -m", "option -m needs a value"),
         ("sar -i 2 -f x 1 2", "-i and an interval: give one"),
         ("sadf -r", "-r is not supported"),
         ("sadf -j -x", "-j, -p and -x: give one of them"),
@@ -277,6 +297,11 @@ fn options_are_taken_or_refused_by_name() {
         ("free -c", "option -c needs a value"),
         ("free -s 0", "seconds argument failed"),
         ("uptime now", "takes no argument"),
+        ("free now", "takes no argument"),
+        ("iostat +f /tmp", "+f is not supported"),
+        ("sar -s 10:00 1 1", "-s and -e are of a recording"),
+        ("sar -e 10:00 0", "-s and -e are of a recording"),
+        ("pidstat -G ( 1", "not a pattern: ("),
     ] {
         match report(line, 3) {
             Ok(text) => panic!("{line}: {text}"),

@@ -27,7 +27,7 @@ pub(crate) static ENTRY: ViewEntry = ViewEntry {
     about: "A block with headings for each subsystem in each interval",
     class: ViewClass::Blocks,
     headings: HeadingLines::Comments,
-    open: |setup: &Setup| Box::new(Verbose::new(setup.zone.clone())),
+    open: |setup: &Setup| Box::new(Verbose::new(setup.zone.clone(), !setup.playing)),
     ..ViewEntry::EMPTY
 };
 
@@ -44,6 +44,8 @@ struct Verbose {
     clear: &'static [u8],
     /// Whether the caller writes the record lines.
     is_part: bool,
+    /// Whether the samples are taken now, and not those of a recording.
+    is_live: bool,
 }
 
 /// The text of an interval, and reused buffers to make it.
@@ -68,6 +70,7 @@ struct Headers {
     is_filtered: bool,
     /// Whether every interval has headings, whatever is shown.
     always: bool,
+    is_live: bool,
     home: bool,
     repeat: i64,
     /// Intervals shown since the last restart.
@@ -126,9 +129,10 @@ impl Headers {
         options.full || ((!self.same_columns || self.comes_and_goes || self.home) && !filtered)
     }
 
-    /// Whether lines have a time column: only if they all have the same columns.
+    /// Whether lines have a time column: of a recording, as in collectl, only if they all have the
+    /// same columns.
     fn shows_time(&self) -> bool {
-        self.same_columns
+        self.same_columns || self.is_live
     }
 
     /// The heading of the time column, if lines have one.
@@ -169,7 +173,7 @@ fn cadence_index(cadence: Cadence) -> usize {
 }
 
 impl Verbose {
-    fn new(zone: TimeZone) -> Self {
+    fn new(zone: TimeZone, is_live: bool) -> Self {
         Verbose {
             zone,
             parts: Vec::new(),
@@ -178,6 +182,7 @@ impl Verbose {
             body: Body::default(),
             clear: CLEAR_SCREEN,
             is_part: false,
+            is_live,
         }
     }
 
@@ -481,6 +486,7 @@ impl View for Verbose {
         self.parts = parts::select(|position| position.verbose, defs, options);
         self.headers = Headers::new(options, &self.parts);
         self.headers.always |= self.is_part;
+        self.headers.is_live = self.is_live;
         Ok(())
     }
 

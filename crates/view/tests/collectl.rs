@@ -288,9 +288,12 @@ fn options(subsystems: &str, letters: &str) -> Options {
 }
 
 fn play(view: &str, options: &Options, disks: &[Option<Disks>]) -> String {
+    show(&Setup::of(TimeZone::UTC), view, options, disks)
+}
+
+fn show(setup: &Setup, view: &str, options: &Options, disks: &[Option<Disks>]) -> String {
     let (meta, mut out) = (meta(), Vec::new());
-    let setup = Setup::of(TimeZone::UTC);
-    let mut view = (view::find(view).unwrap().open)(&setup);
+    let mut view = (view::find(view).unwrap().open)(setup);
     let mut history = History::new(&DEFS);
     view.begin(&meta, &DEFS, options, &mut out).unwrap();
     for mut snapshot in ticks(disks) {
@@ -434,9 +437,18 @@ fn verbose_with_several_tells_the_time_of_each_record() {
 a              0 0
 b             10 1
 ";
-    let text = play("verbose", &options("Dd", "T"), STEADY);
+    let recorded = Setup { playing: true, ..Setup::of(TimeZone::UTC) };
+    let text = show(&recorded, "verbose", &options("Dd", "T"), STEADY);
     assert!(text.starts_with(expected), "{text}");
     assert_eq!(text.matches("### RECORD").count(), 2);
+    // Live lines have the time, too, as in collectl.
+    let text = play("verbose", &options("Dd", "T"), STEADY);
+    assert!(text.contains("#Time       Reads\n09:16:11       10\n"), "{text}");
+    assert!(
+        text.contains("\n#         <-two->\n#Time     Name       Reads\n09:16:11 a "),
+        "{text}"
+    );
+    assert!(play("verbose", &options("Dd", ""), STEADY).starts_with(expected));
 }
 
 #[test]

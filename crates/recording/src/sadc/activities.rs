@@ -17,6 +17,9 @@ pub(super) const INTERFACE_BYTES: usize = 16;
 pub(super) const INTERRUPT_BYTES: usize = 8;
 pub(super) const FILESYSTEM_BYTES: usize = 128;
 
+/// The row of all CPUs together, where each has its own.
+pub(super) const ALL_CPUS: &[u8] = b"all";
+
 /// The source of what all disks transfer together, which `sadc` records by itself.
 pub const SADC_TRANSFERS: &str = "transfers";
 
@@ -73,6 +76,8 @@ pub(super) enum Names {
     Last,
     /// Each CPU; the first is all together.
     EachCpu,
+    /// All CPUs together, which have a row of their own, then each.
+    AllAndEachCpu,
 }
 
 /// One activity in one format.
@@ -182,7 +187,8 @@ impl Activity {
                 number(2, place).unwrap_or(0).to_string().into_bytes()
             }
             Names::EachCpu if item.number == 0 => return true,
-            Names::EachCpu => digits(item.number - 1),
+            Names::AllAndEachCpu if item.number == 0 => ALL_CPUS.to_vec(),
+            Names::EachCpu | Names::AllAndEachCpu => digits(item.number - 1),
             // Versions before 11 have the device only.
             Names::Filesystems => text(rest.get(FILESYSTEM_BYTES..).unwrap_or(rest)).to_vec(),
         };
@@ -458,6 +464,9 @@ static ACTIVITIES: &[Activity] = &[
     activity!(
         39, 0, "softnet" "", Names::EachCpu, [], [],
         ["processed", "dropped", "squeezed", "received_rps", "flow_limited", "backlog"]
+    ),
+    activity!(
+        30, 0, "cpu_frequency" "", Names::AllAndEachCpu, [], ["frequency_mhz"], []
     ),
     single!(
         34, 1, "memory" "m",

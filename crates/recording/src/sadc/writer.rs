@@ -15,7 +15,7 @@ use sample::{Meta, SourceDef};
 
 use super::SadcError;
 use super::activities::{
-    Activity, FILESYSTEM_BYTES, INTERFACE_BYTES, INTERRUPT_BYTES, Names, newest,
+    ALL_CPUS, Activity, FILESYSTEM_BYTES, INTERFACE_BYTES, INTERRUPT_BYTES, Names, newest,
 };
 use super::head::{
     COMMENT, COMMENT_BYTES, FORMAT, MAGIC_BYTES, NAME_BYTES, RESTART, STATISTICS, ZONE_BYTES,
@@ -342,7 +342,9 @@ impl Written {
         written.items = match activity.names {
             // Old files have them of all CPUs only.
             Names::InterruptsOfCpus if !has_cpus() => 1,
-            Names::Cpus | Names::InterruptsOfCpus | Names::EachCpu => cpus + 1,
+            Names::Cpus | Names::InterruptsOfCpus | Names::EachCpu | Names::AllAndEachCpu => {
+                cpus + 1
+            }
             _ => written.items(rows).len(),
         };
         (written.items > 0).then_some(written)
@@ -433,7 +435,11 @@ impl Written {
             let mut items: Vec<Item<'a>> = Vec::new();
             items.resize_with(self.items, Item::default);
             for row in rows {
-                let item = cpu(row.first).and_then(|cpu| items.get_mut(cpu + 1));
+                let place = match row.first {
+                    ALL_CPUS => Some(0),
+                    label => cpu(label).map(|cpu| cpu + 1),
+                };
+                let item = place.and_then(|place| items.get_mut(place));
                 item.into_iter().for_each(|item| item.rows.push(row.row));
             }
             items
@@ -453,7 +459,7 @@ impl Written {
                 }
                 items
             }
-            Names::EachCpu => each_cpu(all),
+            Names::EachCpu | Names::AllAndEachCpu => each_cpu(all),
             Names::InterruptsOfCpus => self.interrupts(all),
             Names::Interrupts => Vec::new(),
             Names::Disks => {

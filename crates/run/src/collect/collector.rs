@@ -7,12 +7,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::color::Colors;
+use super::compressed::{CompressionCommands, Compressor};
 use super::groups::GroupedOutput;
 use super::latest::LatestLines;
 use super::lines::{LineStreams, Outlet};
 use super::order::{Held, Order, Piece, Store};
 use super::results::{self, Saved};
-use super::sink::{self, Buffers, Marks, Sink, Text};
+use super::sink::{self, Buffers, Made, Marks, Sink, Text};
 use super::slot::Slot;
 use super::space::Space;
 use super::temporary::Temporary;
@@ -175,7 +176,10 @@ impl Collector {
             return self.open_saved(index, saved);
         }
         match self.options.mode {
-            Mode::Group => self.open_files(index),
+            Mode::Group => match self.options.compression.clone() {
+                Some(compression) => self.open_compressed(index, &compression),
+                None => self.open_files(index),
+            },
             Mode::LineBuffer => self.open_lines(index),
             Mode::Ungroup => {
                 let Outputs { sinks: [stdout, stderr], .. } = &mut self.outputs;
@@ -213,7 +217,10 @@ impl Collector {
             self.close_saved(index, finished)?;
         } else {
             match self.options.mode {
-                Mode::Group => self.close_files(index, finished)?,
+                Mode::Group => match self.options.compression.clone() {
+                    Some(compression) => self.close_compressed(index, finished, &compression)?,
+                    None => self.close_files(index, finished)?,
+                },
                 Mode::LineBuffer => self.close_lines(index, finished)?,
                 Mode::Ungroup => {
                     let nothing = Text::plain(b"");
@@ -235,6 +242,7 @@ impl Collector {
         let Collector { slots, outputs, chunk, options, .. } = self;
         let slot = &mut slots[index];
         slot.running = false;
+        slot.compressors = [None, None];
         if let Some(saved) = slot.saved.take()
             && saved.stderr.is_none()
         {
@@ -286,7 +294,11 @@ impl Collector {
 
     fn write_held(&mut self, held: Held) -> Result<JobResult, CollectError> {
         self.outputs.write(&held.finished, &held.texts(&self.store), held.name.as_deref())?;
-        let Held { finished, pieces, .. } = held;
+        let Held { mut finished, pieces, .. } = held;
+        if let Piece::Compressed(file) = &pieces[0] {
+            // Only now is it known.
+            finished.receive_bytes += Made::length(file);
+        }
         self.store.release(pieces)?;
         Ok(finished)
     }
@@ -489,6 +501,62 @@ impl Collector {
         for (file, length) in slot.files.iter().zip(lengths) {
             if let (Some(file), true) = (file, length > 0) {
                 file.clear()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Output in compressed files.
+impl Collector {
+    fn open_compressed(
+        &mut self,
+        index: usize,
+        compression: &CompressionCommands,
+    ) -> Result<Streams, CollectError> {
+        let start = || Compressor::start(compression, &self.options.directory);
+        let stdout = if self.options.stdout_unused { None } else { Some(start()?) };
+        let stderr = start()?;
+        let streams = Streams {
+            stdout: stdout.as_ref().map(Compressor::writing),
+            stderr: stderr.writing(),
+            watch: None,
+        };
+        self.slots[index].compressors = [stdout, Some(stderr)];
+        Ok(streams)
+    }
+
+    /// Writes the output of the slot's job, or holds it.
+    fn close_compressed(
+        &mut self,
+        index: usize,
+        mut finished: JobResult,
+        compression: &CompressionCommands,
+    ) -> Result<(), CollectError> {
+        let keeps_order = self.keeps_order();
+        let Collector { slots, order, groups, store, .. } = self;
+        let slot = &mut slots[index];
+        let (seq, group) = (slot.seq, slot.group);
+        let mut pieces = [Piece::Nothing, Piece::Nothing];
+        for (piece, compressor) in pieces.iter_mut().zip(&mut slot.compressors) {
+            let Some(compressor) = compressor.take() else { continue };
+            *piece = store.hold_compressed(compressor.finish(compression)?)?;
+        }
+        finished.receive_bytes += slot.texts([0, 0])[0].length();
+        if let Piece::Spooled(_, length) = pieces[0] {
+            finished.receive_bytes += length;
+        }
+        let (tag, heading) = (slot.tag.to_owned(), slot.heading.to_owned());
+        let held = Held { finished, tag, heading, pieces, name: None };
+        match groups {
+            Some(groups) => groups.hold(group, held),
+            None if keeps_order && !order.is_first(seq) => order.end(seq, Some(Box::new(held))),
+            None => {
+                let finished = self.write_held(held)?;
+                self.written.push_back(finished);
+                if keeps_order {
+                    self.order.end(seq, None);
+                }
             }
         }
         Ok(())

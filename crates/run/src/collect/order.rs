@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use super::CollectError;
+use super::compressed::Compressed;
 use super::sink::{self, CHUNK_BYTES, Marks, Source, Text};
 use super::temporary::{Spool, Temporary};
 use crate::job::JobResult;
@@ -31,6 +32,8 @@ pub(super) enum Piece {
     Memory(Vec<u8>),
     /// A file of its own, and the length of its contents.
     File(Temporary, u64),
+    /// A compressed file of its own.
+    Compressed(Compressed),
     /// Offset and length in the shared file.
     Spooled(u64, u64),
 }
@@ -107,11 +110,22 @@ impl Store {
         Piece::File(file, length)
     }
 
+    /// Holds a compressed file, or what it has if no more files can be held.
+    pub(super) fn hold_compressed(&mut self, file: Compressed) -> Result<Piece, CollectError> {
+        if self.files >= self.files_max {
+            let (offset, length) = self.spool.add(Source::Made(&file))?;
+            return Ok(Piece::Spooled(offset, length));
+        }
+        self.files += 1;
+        Ok(Piece::Compressed(file))
+    }
+
     fn source<'a>(&'a self, piece: &'a Piece) -> Source<'a> {
         match piece {
             Piece::Nothing => Source::Bytes(&[]),
             Piece::Memory(bytes) => Source::Bytes(bytes),
             Piece::File(file, length) => Source::File(file.as_fd(), 0, *length),
+            Piece::Compressed(file) => Source::Made(file),
             Piece::Spooled(offset, length) => self.spool.part(*offset, *length),
         }
     }
@@ -122,7 +136,7 @@ impl Store {
             match piece {
                 Piece::Nothing => {}
                 Piece::Memory(bytes) => self.memory_bytes -= bytes.len() as u64,
-                Piece::File(..) => self.files -= 1,
+                Piece::File(..) | Piece::Compressed(_) => self.files -= 1,
                 Piece::Spooled(offset, length) => self.spool.release(offset, length)?,
             }
         }

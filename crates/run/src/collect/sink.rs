@@ -22,6 +22,19 @@ pub(super) const CHUNK_BYTES: usize = 64 << 10;
 /// Bytes for one sendfile(2): far more than it moves at once.
 const SENDFILE_BYTES: usize = 1 << 30;
 
+/// Bytes that a program makes when they are asked for.
+pub(super) trait Made: std::fmt::Debug {
+    /// How many there are; 0 before they were asked for.
+    fn length(&self) -> u64;
+
+    /// Calls `take` with them, in pieces of `buffer`'s length at most.
+    fn each_chunk(
+        &self,
+        buffer: &mut [u8],
+        take: &mut dyn FnMut(&[u8]) -> Result<(), CollectError>,
+    ) -> Result<(), CollectError>;
+}
+
 /// Bytes to write.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source<'a> {
@@ -29,14 +42,17 @@ pub(super) enum Source<'a> {
     Bytes(&'a [u8]),
     /// The part of a file at an offset and of a length; less if the file has become shorter.
     File(BorrowedFd<'a>, u64, u64),
+    /// What a program makes of a file.
+    Made(&'a dyn Made),
 }
 
 impl Source<'_> {
-    /// The length in bytes.
+    /// The length in bytes; of what a program makes 0 before it was read.
     pub(super) fn length(&self) -> u64 {
         match self {
             Source::Bytes(bytes) => bytes.len() as u64,
             Source::File(_, _, length) => *length,
+            Source::Made(text) => text.length(),
         }
     }
 }
@@ -58,6 +74,10 @@ pub(super) fn each_chunk(
 ) -> Result<(), CollectError> {
     let (file, mut offset, length) = match source {
         Source::Bytes(bytes) => return bytes.chunks(chunk_bytes).try_for_each(take),
+        Source::Made(text) => {
+            scratch.resize(chunk_bytes, 0);
+            return text.each_chunk(scratch, &mut take);
+        }
         Source::File(file, offset, length) => (file, offset, length),
     };
     scratch.resize(chunk_bytes, 0);
@@ -115,9 +135,10 @@ impl<'a> Text<'a> {
         Text { marks: Marks::default(), heading: None, source: Source::Bytes(bytes) }
     }
 
-    /// Whether nothing is to be written.
+    /// Whether nothing is to be written, as far as that is known without reading.
     pub(super) fn is_empty(&self) -> bool {
-        self.heading.is_none() && self.source.length() == 0
+        let may_have_bytes = matches!(self.source, Source::Made(_));
+        self.heading.is_none() && self.source.length() == 0 && !may_have_bytes
     }
 
     /// The length in bytes, with the heading and without tags.
@@ -227,8 +248,12 @@ impl Sink {
         Text { source: nothing, ..*text }
             .each_piece(buffers, |heading| write_all(&self.file, heading, &self.name))?;
         let (from, mut offset, length) = match text.source {
-            Source::Bytes(bytes) => return write_all(&self.file, bytes, &self.name),
             Source::File(file, offset, length) => (file, offset, length),
+            source => {
+                return each_chunk(source, CHUNK_BYTES, &mut buffers.read, |chunk| {
+                    write_all(&self.file, chunk, &self.name)
+                });
+            }
         };
         let end = offset + length;
         while self.sendfile && offset < end {

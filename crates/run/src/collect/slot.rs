@@ -2,6 +2,7 @@
 
 use std::os::fd::AsFd;
 
+use super::compressed::Compressor;
 use super::lines::LineStreams;
 use super::results::Saved;
 use super::sink::{Marks, Source, Text};
@@ -42,6 +43,8 @@ pub(super) struct Slot {
     /// A heading that is still to be written before the output.
     pub(super) heading: OptionalText,
     pub(super) files: [Option<Temporary>; 2],
+    /// Those of its job alone.
+    pub(super) compressors: [Option<Compressor>; 2],
     pub(super) lines: Option<LineStreams>,
     pub(super) saved: Option<Saved>,
 }

@@ -17,7 +17,8 @@ use template::{Context, Packing, PerlProcess, Syntax, Template, shell};
 
 use super::error::{SetupError, system};
 use super::input::Given;
-use crate::settings::{RunSettings, StringSettings, UserEnvironment};
+use crate::settings::{RunSettings, StringSettings};
+use crate::user::UserEnvironment;
 
 /// The command line of all jobs.
 pub(super) struct Command {

@@ -76,6 +76,8 @@ fn per_job(settings: &RunSettings) -> u64 {
         () if output.ungroup => 0,
         // Two pipes, whose ends all stay open, and two files for incomplete lines.
         () if output.line_buffer => 6,
+        // Two pipes and two files.
+        () if output.compresses() => 4,
         () => 2,
     };
     // Both ends of a pipe, or a file under two numbers.

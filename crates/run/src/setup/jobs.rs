@@ -11,7 +11,8 @@ use template::Template;
 use super::command::{Command, PROLOGUE};
 use super::error::{SetupError, system};
 use super::{blocks, joblog, output};
-use crate::settings::{InputSettings, RunSettings, UserEnvironment};
+use crate::settings::{InputSettings, RunSettings};
+use crate::user::UserEnvironment;
 
 /// The options of the engine that follow from the settings alone.
 pub(super) fn engine_options(

@@ -1,10 +1,10 @@
 //! The output of jobs: `--group`, `-k`, `--tag`, `--results`, `--progress` and related options.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use crate::collect::{self, Collector, Results};
+use crate::collect::{self, Collector, CompressionCommands, Results};
 use crate::progress::Style;
 use template::Template;
 
@@ -94,6 +94,52 @@ pub(super) fn progress_style(output: &OutputSettings) -> (Style, bool) {
     }
 }
 
+/// The programs that `--compress` looks for, the fastest first.
+const COMPRESSORS: [&str; 6] = ["zstd", "lz4", "lzop", "gzip", "bzip2", "xz"];
+
+/// How temporary files are compressed, if they are.
+fn compression(settings: &RunSettings) -> Result<Option<CompressionCommands>, SetupError> {
+    let OutputSettings { compress_program, decompress_program, .. } = &settings.output;
+    let output = &settings.output;
+    if !output.compresses() {
+        if decompress_program.is_some() {
+            usage!("--decompress-program is of --compress, which is not there: give it, too");
+        }
+        return Ok(None);
+    }
+    // These are no temporary files, or go on while they are read.
+    for (is_given, options) in [
+        (output.results.is_some(), "--results"),
+        (output.files || output.files0, "--files"),
+        (output.keep_order && output.line_buffer, "--keep-order --line-buffer"),
+    ] {
+        if is_given {
+            usage!("--compress and {options} cannot go together: leave one of them out");
+        }
+    }
+    if settings.jobs.dry_run {
+        return Ok(None);
+    }
+    let and = |command: &OsStr, options: &str| {
+        let mut command = command.to_owned();
+        command.push(options);
+        command
+    };
+    let (compress, program) = match compress_program {
+        Some(command) => (command.clone(), command.clone()),
+        None => {
+            let path = settings.user.bytes("PATH");
+            let is_there = |name: &&str| spawn::find_program(name.as_bytes(), &path).is_some();
+            let Some(name) = COMPRESSORS.into_iter().find(is_there) else {
+                usage!("--compress finds no compressor: name one with --compress-program");
+            };
+            (and(name.as_ref(), " -c -1"), OsString::from(name))
+        }
+    };
+    let decompress = decompress_program.clone().unwrap_or_else(|| and(&program, " -dc"));
+    Ok(Some(CompressionCommands { compress, decompress }))
+}
+
 /// The collector; `stdout_unused` if no job writes to its standard output, `grouped` if the output
 /// of a host is written in one piece.
 pub(super) fn collector(
@@ -128,6 +174,7 @@ pub(super) fn collector(
             results,
             names: command.syntax.names.clone(),
             directory,
+            compression: compression(settings)?,
             color,
             color_failed,
             stdout_unused,

@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, reason = "a measurement is printed")]
 
+mod compressed;
 mod cost;
 mod files;
 mod limits;

@@ -76,7 +76,7 @@ impl TopList {
         }
         let view: Box<dyn View> = if options.verbose {
             options.home |= screen;
-            let mut verbose = Verbose::new(self.zone.clone());
+            let mut verbose = Verbose::new(self.zone.clone(), false);
             verbose.is_part = true;
             Box::new(verbose)
         } else {

@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use run::settings::{RunSettings, UserEnvironment};
+use run::settings::RunSettings;
+use run::user::UserEnvironment;
 
 use super::{config, shell};
 
