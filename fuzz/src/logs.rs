@@ -314,7 +314,7 @@ pub fn log_store(bytes: &[u8]) {
 fn show_store(folder: &Path) {
     let mut formats = Formats::new();
     let Ok(mut reader) = StoreReader::open(folder) else { return };
-    let filter = Filter { text: "a".to_owned(), all_kinds: true, ..Filter::default() };
+    let filter = Filter { text: "a".to_owned().into(), all_kinds: true, ..Filter::default() };
     let mut scratch = Vec::new();
     let _ = reader.visit_all(&|chunk, block| filter.wants_block(chunk, block), &mut |item| {
         let _ = filter.wanted(item, &mut scratch);

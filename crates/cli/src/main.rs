@@ -16,6 +16,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use text::error_text::with_causes;
 
 mod commands;
 mod compat;
@@ -127,7 +128,7 @@ fn run() -> ExitCode {
     let words = match commands::run::config::configured(words) {
         Ok(words) => words,
         Err(error) => {
-            stderr::message(usage::in_one_line(&stderr::causes(&error)));
+            stderr::message(usage::in_one_line(&with_causes(&*error)));
             return ExitCode::from(failure);
         }
     };
@@ -182,7 +183,7 @@ fn failed(error: &anyhow::Error, failure: u8) -> u8 {
     if stderr::is_broken_pipe(error) {
         return 0;
     }
-    stderr::message(usage::in_one_line(&stderr::causes(error)));
+    stderr::message(usage::in_one_line(&with_causes(&**error)));
     failure
 }
 

@@ -30,18 +30,6 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// An error and its causes, without those that the text before tells already.
-pub(crate) fn causes(error: &anyhow::Error) -> String {
-    let mut told = String::new();
-    for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
-        if !told.contains(&cause) {
-            told += if told.is_empty() { "" } else { ": " };
-            told += &cause;
-        }
-    }
-    told
-}
-
 /// Whether the reader of our output closed it, which is no error.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {

@@ -2,14 +2,18 @@
 
 use std::error::Error;
 
-/// An error and its causes in one line, each after a colon, as `anyhow` shows them with `{:#}`.
+/// An error and its causes in one line, each after a colon, without those that the text before them
+/// tells already.
 #[must_use]
 pub fn with_causes(error: &dyn Error) -> String {
     let mut line = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
-        line.push_str(": ");
-        line.push_str(&cause.to_string());
+        let text = cause.to_string();
+        if !line.contains(&text) {
+            line += ": ";
+            line += &text;
+        }
         source = cause.source();
     }
     line
@@ -41,5 +45,7 @@ mod tests {
         let outer =
             Failed("cannot start", Some(Box::new(Failed("cannot read", Some(inner.into())))));
         assert_eq!(with_causes(&outer), "cannot start: cannot read: no such file");
+        let twice = Failed("a: no such file", Some(Failed("no such file", None).into()));
+        assert_eq!(with_causes(&twice), "a: no such file");
     }
 }
