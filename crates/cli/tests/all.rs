@@ -27,6 +27,7 @@ mod interference;
 mod log;
 mod log_common;
 mod log_input;
+mod log_input_folders;
 mod log_input_network;
 mod log_remote;
 mod log_view;

@@ -34,7 +34,7 @@ pub(crate) fn once(here: &Path, input: &str) {
 }
 
 /// Appends to a file, and makes it newer than all others: a clock has its ticks.
-fn append(path: &Path, bytes: &[u8]) {
+pub(crate) fn append(path: &Path, bytes: &[u8]) {
     static CLOCK: AtomicU64 = AtomicU64::new(1_700_000_000);
     let mut file = std::fs::File::options().create(true).append(true).open(path).unwrap();
     file.write_all(bytes).unwrap();

@@ -88,7 +88,7 @@ fn a_server_holds_no_more_than_its_limits_whatever_is_asked() {
     });
     let peak_kib = peak_kib(server.pid());
     assert!(
-        answers.iter().any(|(status, bytes)| *status == 200 && *bytes > 4 << 20),
+        answers.iter().any(|(status, bytes)| *status == 200 && *bytes > 3 << 20),
         "{answers:?}"
     );
     assert!(answers.iter().any(|(status, _)| *status == 422), "{answers:?}");

@@ -9,6 +9,7 @@
 mod batch;
 mod cursor;
 mod fields;
+mod folder;
 mod follow;
 mod frames;
 mod journal;
@@ -24,12 +25,13 @@ mod standard;
 mod streams;
 mod syslog;
 
+use std::collections::HashSet;
 use std::io;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use connection::ServerTls;
 use http_server::Credentials;
@@ -54,6 +56,8 @@ struct InputPlace {
     target: String,
     records: InputRecords,
     cursor: CursorFile,
+    /// Of a file of a folder: since when that is followed.  It ends when the file is removed.
+    folder_since: Option<SystemTime>,
     control: Arc<InputControl>,
     security: Arc<InputSecurity>,
     /// When a record may be acknowledged.
@@ -61,6 +65,11 @@ struct InputPlace {
 }
 
 impl InputPlace {
+    /// Whether it is a file of a folder.
+    fn is_member(&self) -> bool {
+        self.folder_since.is_some()
+    }
+
     fn is_ending(&self) -> bool {
         self.control.is_ending.load(Ordering::Acquire)
     }
@@ -72,6 +81,44 @@ struct InputControl {
     /// Ends at the end of what is there.
     is_once: bool,
     running: AtomicUsize,
+    /// The folder of cursors, and that of rings, which complete them.
+    cursors: PathBuf,
+    rings: PathBuf,
+    /// Files that somebody follows.
+    followed: Mutex<HashSet<PathBuf>>,
+}
+
+impl InputControl {
+    /// The cursor of an input.
+    fn cursor(&self, name: &str) -> io::Result<CursorFile> {
+        CursorFile::open(&self.cursors, &self.rings, name)
+    }
+
+    /// Notes that a file is followed; `false`: it was already.
+    fn follow(&self, path: &Path) -> bool {
+        self.followed.lock().is_ok_and(|mut all| all.insert(with_whole_folder(path)))
+    }
+
+    fn is_followed(&self, path: &Path) -> bool {
+        self.followed.lock().is_ok_and(|all| all.contains(&with_whole_folder(path)))
+    }
+
+    /// A file is not followed any more.
+    fn forget(&self, path: &Path) {
+        if let Ok(mut all) = self.followed.lock() {
+            all.remove(&with_whole_folder(path));
+        }
+    }
+}
+
+/// A path by which files are compared: two spellings of a folder are one.
+fn with_whole_folder(path: &Path) -> PathBuf {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = parent.unwrap_or(Path::new(".")).canonicalize();
+    match (folder, path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    }
 }
 
 /// Runs an input: until its end, or until it is told to end.
@@ -103,9 +150,9 @@ const FORMS: [InputForm; 6] = [
     },
     InputForm {
         name: "file",
-        target: "PATH",
+        target: "PATH, FOLDER or FOLDER/PATTERN",
         has_default: false,
-        open: |place| later(place, follow::run),
+        open: folder::open,
         has_end: true,
     },
     InputForm {
@@ -212,6 +259,9 @@ impl Inputs {
             is_ending: AtomicBool::new(false),
             is_once: settings.is_once,
             running: AtomicUsize::new(names.len()),
+            cursors: settings.cursors.clone(),
+            rings: settings.rings.clone(),
+            followed: Mutex::default(),
         };
         let mut inputs = Inputs { control: Arc::new(control), threads: Vec::new() };
         settings.security.check(names)?;
@@ -244,8 +294,8 @@ impl Inputs {
             let place = InputPlace {
                 target: target.to_owned(),
                 records: InputRecords::new(form.name, target)?,
-                cursor: CursorFile::open(&settings.cursors, &settings.rings, name)
-                    .map_err(|error| opened(name, error))?,
+                cursor: inputs.control.cursor(name).map_err(|error| opened(name, error))?,
+                folder_since: None,
                 control: Arc::clone(&inputs.control),
                 security: Arc::clone(&security),
                 tier: settings.tier,

@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use logring::abi::kind;
 use logring::writer::ThreadPosition;
@@ -44,6 +45,7 @@ pub(super) struct Saved {
 
 /// The file of one input.
 pub(super) struct CursorFile {
+    path: PathBuf,
     file: File,
     number: u64,
     process: [u8; 16],
@@ -51,18 +53,22 @@ pub(super) struct CursorFile {
     at: Option<ThreadPosition>,
 }
 
+/// The file of an input's cursor.
+fn path_of(folder: &Path, input: &str) -> PathBuf {
+    folder.join(format!("{:08x}.cursor", crc32c::crc32c(input.as_bytes())))
+}
+
 impl CursorFile {
     /// Opens the file of an input, and completes it by what a killed proxy has written.
     pub(super) fn open(folder: &Path, rings: &Path, input: &str) -> io::Result<Self> {
-        let name = format!("{:08x}.cursor", crc32c::crc32c(input.as_bytes()));
-        let path = folder.join(name);
+        let path = path_of(folder, input);
         let mut options = File::options();
-        let file = options.read(true).write(true).create(true).truncate(false).open(path)?;
+        let file = options.read(true).write(true).create(true).truncate(false).open(&path)?;
         let process = match logring::writer::local_files() {
             Ok((own, _)) => own.header().process_id,
             Err(error) => return Err(io::Error::other(error.to_string())),
         };
-        let mut cursor = CursorFile { file, number: 0, process, saved: None, at: None };
+        let mut cursor = CursorFile { path, file, number: 0, process, saved: None, at: None };
         let mut bytes = [0; 2 * SLOT];
         let length = read_upto(&cursor.file, &mut bytes)?;
         let slots = bytes[..length].chunks_exact(SLOT).filter_map(Slot::parse);
@@ -74,6 +80,28 @@ impl CursorFile {
             cursor.saved = Some(saved);
         }
         Ok(cursor)
+    }
+
+    /// Whether an input of this name has a cursor.
+    pub(super) fn is_kept(folder: &Path, input: &str) -> bool {
+        path_of(folder, input).exists()
+    }
+
+    /// When an input that saves no place, as a folder, was started for the first time: then its file
+    /// was made.
+    pub(super) fn begun(&self) -> io::Result<SystemTime> {
+        self.file.metadata()?.modified()
+    }
+
+    /// Saves the place behind the last record of a thread that ends: another thread may go on in its
+    /// ring.
+    pub(super) fn settle(&mut self, place: &[u8]) -> io::Result<()> {
+        self.put(place, &Written::Nothing, None)
+    }
+
+    /// Removes it: what was read is gone, and nothing of that name is to go on behind it.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        std::fs::remove_file(&self.path)
     }
 
     /// What was saved before this start.

@@ -37,8 +37,11 @@ pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
     let path = PathBuf::from(&place.target);
     let mut current = match place.cursor.take() {
         Some(saved) => resume(&path, &saved, place.records)?,
-        None => None,
+        None => oldest(&path, place)?,
     };
+    if let Some(followed) = &current {
+        place.cursor.save(&followed.place()?)?;
+    }
     let mut bytes = vec![0; READ];
     while !place.is_ending() {
         let Some(followed) = &mut current else {
@@ -70,7 +73,12 @@ pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
             place.cursor.save(&next.place()?)?;
             current = Some(next);
         } else if place.control.is_once {
-            return followed.finish(place.records, &mut place.cursor);
+            followed.finish(place.records, &mut place.cursor)?;
+            return place.cursor.settle(&followed.place()?);
+        } else if place.is_member() && followed.is_removed()? && !path.exists() {
+            while followed.take(place.records, &mut place.cursor, &mut bytes)? {}
+            followed.finish(place.records, &mut place.cursor)?;
+            return place.cursor.remove();
         } else {
             std::thread::sleep(PATIENCE);
         }
@@ -86,6 +94,11 @@ impl Followed {
 
     fn begin_again(&mut self) {
         (self.read, self.whole, self.frames) = (0, 0, InputFrames::lines(0));
+    }
+
+    /// Whether it has no name any more, and so is nobody's but of those who have it open.
+    fn is_removed(&self) -> io::Result<bool> {
+        Ok(self.file.metadata()?.nlink() == 0)
     }
 
     /// Its cursor.
@@ -182,16 +195,27 @@ pub(super) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
     Ok((file, facts))
 }
 
+/// Whether this is what rotation puts behind a name: `.1`, `-20261126`.
+fn is_rotated(end: &[u8]) -> bool {
+    let is_number = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
+    end.first().is_some_and(|first| matches!(first, b'.' | b'-')) && end.iter().all(is_number)
+}
+
+/// The names from which rotation may have made this one.
+pub(super) fn rotation_bases(name: &str) -> impl Iterator<Item = &str> {
+    let places = name.char_indices().map(|(place, _)| place).filter(|place| *place > 0);
+    places
+        .map(|place| name.split_at(place))
+        .filter_map(|(base, end)| is_rotated(end.as_bytes()).then_some(base))
+}
+
 /// The files that were rotated, and the file itself, the oldest first.
 fn rotated(path: &Path) -> Vec<(PathBuf, Metadata)> {
     let (Some(name), folder) = (path.file_name(), path.parent()) else { return Vec::new() };
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let is_of = |other: &std::ffi::OsStr| {
         let rest = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
-        rest.is_some_and(|rest| {
-            let is_number = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
-            rest.is_empty() || matches!(rest[0], b'.' | b'-') && rest.iter().all(is_number)
-        })
+        rest.is_some_and(|rest| rest.is_empty() || is_rotated(rest))
     };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut all: Vec<(PathBuf, Metadata)> = entries
@@ -226,6 +250,21 @@ fn next_after(path: &Path, current: &Followed) -> io::Result<Option<Followed>> {
         }
     }
     Ok(None)
+}
+
+/// The oldest of the files that have had a name since its folder is followed; `None`: the one that has
+/// the name, if there is one.
+fn oldest(path: &Path, place: &InputPlace) -> io::Result<Option<Followed>> {
+    let Some(since) = place.folder_since else { return Ok(None) };
+    let is_new = |other: &Path, facts: &Metadata| {
+        other != path
+            && facts.created().is_ok_and(|created| created >= since)
+            && !place.control.is_followed(other)
+    };
+    match rotated(path).into_iter().find(|(other, facts)| is_new(other, facts)) {
+        Some((other, _)) => open(&other, 0),
+        None => Ok(None),
+    }
 }
 
 /// Goes on where a cursor says; `None`: at the begin of the file that has the name.
