@@ -185,7 +185,7 @@ fn what_cannot_be_kept_is_to_come_again() {
     }
     end(proxy);
     let central = start(here, "central --store store --listen ./socket");
-    once(here, "file:/dev/null");
+    once(here, "file:none");
     assert_eq!(messages(here, "otlp"), ["first"]);
     end(central);
 }

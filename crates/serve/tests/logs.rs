@@ -162,6 +162,15 @@ fn records_counts_and_names_of_a_period() {
         // A text of two lines stays one field.
         assert_eq!(answer.body.lines().count(), lines, "{path}: {}", answer.body);
     }
+    // A list in CSV that is not all of them says from where to go on.
+    let (mut behind, mut pages, mut lines) = (Some(String::new()), 0, 0);
+    while let Some(from) = behind {
+        let asked = asked(address, &format!("records?{period}&format=csv&count=60{from}"));
+        (pages, lines) = (pages + 1, lines + asked.body.lines().count() - 1);
+        let header = asked.head.lines().find_map(|line| line.strip_prefix("whit-behind: "));
+        behind = header.map(|key| format!("&behind={key}"));
+    }
+    assert_eq!((pages, lines), (2, 120));
     for wrong in [
         "records?from=5&thru=4",
         "records?level=loud",

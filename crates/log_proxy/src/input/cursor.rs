@@ -50,6 +50,8 @@ pub(super) struct CursorFile {
     number: u64,
     process: [u8; 16],
     saved: Option<Saved>,
+    /// The place that was saved last since then, and where the ring was.
+    place: Vec<u8>,
     at: Option<ThreadPosition>,
 }
 
@@ -68,7 +70,8 @@ impl CursorFile {
             Ok((own, _)) => own.header().process_id,
             Err(error) => return Err(io::Error::other(error.to_string())),
         };
-        let mut cursor = CursorFile { path, file, number: 0, process, saved: None, at: None };
+        let (saved, place, at) = (None, Vec::new(), None);
+        let mut cursor = CursorFile { path, file, number: 0, process, saved, place, at };
         let mut bytes = [0; 2 * SLOT];
         let length = read_upto(&cursor.file, &mut bytes)?;
         let slots = bytes[..length].chunks_exact(SLOT).filter_map(Slot::parse);
@@ -93,10 +96,14 @@ impl CursorFile {
         self.file.metadata()?.modified()
     }
 
-    /// Saves the place behind the last record of a thread that ends: another thread may go on in its
-    /// ring.
-    pub(super) fn settle(&mut self, place: &[u8]) -> io::Result<()> {
-        self.put(place, &Written::Nothing, None)
+    /// Says what was written behind the saved place, for a thread that ends: another one may go on in
+    /// its ring, whose records are not those of this input.
+    pub(super) fn settle(&mut self, written: &Written) -> io::Result<()> {
+        match self.at {
+            Some(_) => self.put(&self.place.clone(), written, None),
+            // Nothing was written since the file was opened.
+            None => Ok(()),
+        }
     }
 
     /// Removes it: what was read is gone, and nothing of that name is to go on behind it.
@@ -121,6 +128,7 @@ impl CursorFile {
     /// Saves the place from which on to read, before the record of what is there is written.
     pub(super) fn save(&mut self, place: &[u8]) -> io::Result<()> {
         self.at = logring::writer::thread_position();
+        self.place = place.to_vec();
         self.put(place, &Written::Nothing, self.at)
     }
 

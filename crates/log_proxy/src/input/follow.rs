@@ -39,9 +39,6 @@ pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
         Some(saved) => resume(&path, &saved, place.records)?,
         None => oldest(&path, place)?,
     };
-    if let Some(followed) = &current {
-        place.cursor.save(&followed.place()?)?;
-    }
     let mut bytes = vec![0; READ];
     while !place.is_ending() {
         let Some(followed) = &mut current else {
@@ -74,7 +71,7 @@ pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
             current = Some(next);
         } else if place.control.is_once {
             followed.finish(place.records, &mut place.cursor)?;
-            return place.cursor.settle(&followed.place()?);
+            return place.cursor.settle(&Written::Number(followed.whole));
         } else if place.is_member() && followed.is_removed()? && !path.exists() {
             while followed.take(place.records, &mut place.cursor, &mut bytes)? {}
             followed.finish(place.records, &mut place.cursor)?;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use archive::Recordings;
 use http_server::{HttpAnswer, answer as answer_of};
 use hyper::StatusCode;
+use hyper::header::HeaderValue;
 use layout::text::CsvFormulas;
 use log_format::{CsvFormat, JsonFormat, LogRecord, RecordFormat, write_message};
 use log_store::archive::{
@@ -32,6 +33,9 @@ use crate::parameters::{Parameters, invalid};
 /// Records of an answer.
 const RECORDS_USUAL: usize = 200;
 const RECORDS_MAX: usize = 1000;
+
+/// The header of a list in CSV that has what `behind` asks for, if there are more records.
+pub(super) const BEHIND: &str = "whit-behind";
 
 /// Bytes of the records of an answer, which are in memory beside its text: more records come with the
 /// next question.
@@ -153,7 +157,11 @@ impl LogQuestion<'_> {
             text.extend_from_slice(&record.text);
         }
         if is_csv {
-            return Ok(csv_answer(text));
+            let mut answer = csv_answer(text);
+            if let Some(behind) = behind.and_then(|key| HeaderValue::try_from(key).ok()) {
+                answer.headers_mut().insert(BEHIND, behind);
+            }
+            return Ok(answer);
         }
         let rest = json!({ "behind": behind, "lost": lost(&found.losses) }).to_string();
         text.extend_from_slice(b"],");

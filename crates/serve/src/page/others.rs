@@ -28,6 +28,7 @@ use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::device_pages::{self, DeviceFile};
+use super::logs::BEHIND;
 use super::streams::RefusedStreams;
 use super::{HOSTS, PREFIX, json_answer, with_headers};
 use crate::clock::{Deadline, now_ms};
@@ -370,7 +371,10 @@ fn checked(answer: ClientAnswer) -> Result<HttpAnswer, String> {
     match (status, kind(&headers)) {
         (StatusCode::OK, "application/json") if is_object() => Ok(json_answer(status, text)),
         (StatusCode::OK, "text/csv") => {
-            Ok(with_headers(answer_of(status, "text/csv; charset=utf-8", text)))
+            let mut answer = with_headers(answer_of(status, "text/csv; charset=utf-8", text));
+            let behind = headers.get(BEHIND).filter(|behind| is_key(behind.as_bytes()));
+            behind.map(|behind| answer.headers_mut().insert(BEHIND, behind.clone()));
+            Ok(answer)
         }
         (
             StatusCode::BAD_REQUEST
@@ -381,6 +385,12 @@ fn checked(answer: ClientAnswer) -> Result<HttpAnswer, String> {
         (StatusCode::OK, _) => Err("its answer is neither JSON nor CSV".to_owned()),
         (status, _) => Err(format!("it answered {status}")),
     }
+}
+
+/// Whether a header of another host may be the key of a record.
+fn is_key(text: &[u8]) -> bool {
+    text.len() <= 100
+        && text.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-.:".contains(byte))
 }
 
 /// The recorded hosts of an answer, with what the page knows and nothing else.
