@@ -25,9 +25,8 @@ use pipe::PipeText;
 
 mod pipe;
 
-/// Jobs at a time: one for each processor, and two because many tests wait for other programs: with
-/// one, processors idled for a fifth of the time.
-const JOBS_MORE_THAN_CPUS: usize = 2;
+/// Jobs at a time: one for each processor, and one because many tests wait for other programs.
+const JOBS_MORE_THAN_CPUS: usize = 1;
 
 /// The time after which a job is ended: twice what the slowest takes on a busy machine, and more
 /// than `testkit::PATIENCE`, so that a test that waits in vain says for what.
