@@ -52,7 +52,22 @@ fn files_of_a_folder_are_followed_as_they_come_and_go() {
     count(here, 7);
     append(&logs.join("b.log"), b"b2\n");
     count(here, 8);
+    // Renamed to what is no name of rotation, and removed while rotated files are there.
+    std::fs::rename(logs.join("c.log"), logs.join("c.log.old")).unwrap();
+    append(&logs.join("c.log"), b"c2\n");
+    count(here, 9);
+    append(&logs.join("r.log"), b"r1\n");
+    count(here, 10);
+    std::fs::rename(logs.join("r.log"), logs.join("r.log.1")).unwrap();
+    append(&logs.join("r.log"), b"r2\n");
+    count(here, 11);
+    std::fs::remove_file(logs.join("r.log")).unwrap();
+    append(&logs.join("d.log"), b"d1\n");
+    count(here, 12);
+    append(&logs.join("r.log"), b"r3\n");
+    count(here, 13);
     end(proxy);
+    std::fs::remove_file(logs.join("c.log.old")).unwrap();
     // While nobody looks.
     std::fs::rename(logs.join("a.log"), logs.join("a.log.2")).unwrap();
     append(&logs.join("a.log.2"), b"a4\n");
@@ -61,7 +76,9 @@ fn files_of_a_folder_are_followed_as_they_come_and_go() {
         ("logs/-\n\u{1b}[31m$(x)", vec!["of a hostile name"]),
         ("logs/a.log", vec!["a1", "a2", "a3", "a4"]),
         ("logs/b.log", vec!["b1", "b2"]),
-        ("logs/c.log", vec!["c1"]),
+        ("logs/c.log", vec!["c1", "c2"]),
+        ("logs/d.log", vec!["d1"]),
+        ("logs/r.log", vec!["r1", "r2", "r3"]),
         ("logs/session.1", vec!["no rotation"]),
     ];
     let expected = expected.map(|(name, lines)| {

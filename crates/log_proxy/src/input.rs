@@ -26,7 +26,9 @@ mod streams;
 mod syslog;
 
 use std::collections::HashSet;
+use std::fs::Metadata;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -86,6 +88,8 @@ struct InputControl {
     rings: PathBuf,
     /// Files that somebody follows.
     followed: Mutex<HashSet<PathBuf>>,
+    /// All files of folders that were read since the start.
+    read: Mutex<HashSet<FileIdentity>>,
 }
 
 impl InputControl {
@@ -99,6 +103,19 @@ impl InputControl {
         self.followed.lock().is_ok_and(|mut all| all.insert(with_whole_folder(path)))
     }
 
+    /// Notes that a file is read, whatever its name becomes.  An inode is used again: without a time at
+    /// which it was made, the file stays unknown, and may be read twice.
+    fn note_read(&self, facts: &Metadata) {
+        if let (Some(file), Ok(mut all)) = (identity(facts), self.read.lock()) {
+            all.insert(file);
+        }
+    }
+
+    fn is_read(&self, facts: &Metadata) -> bool {
+        let all = self.read.lock();
+        identity(facts).is_some_and(|file| all.is_ok_and(|all| all.contains(&file)))
+    }
+
     fn is_followed(&self, path: &Path) -> bool {
         self.followed.lock().is_ok_and(|all| all.contains(&with_whole_folder(path)))
     }
@@ -109,6 +126,13 @@ impl InputControl {
             all.remove(&with_whole_folder(path));
         }
     }
+}
+
+/// Device and inode of a file, and when it was made.
+type FileIdentity = (u64, u64, SystemTime);
+
+fn identity(facts: &Metadata) -> Option<FileIdentity> {
+    Some((facts.dev(), facts.ino(), facts.created().ok()?))
 }
 
 /// A path by which files are compared: two spellings of a folder are one.
@@ -262,6 +286,7 @@ impl Inputs {
             cursors: settings.cursors.clone(),
             rings: settings.rings.clone(),
             followed: Mutex::default(),
+            read: Mutex::default(),
         };
         let mut inputs = Inputs { control: Arc::new(control), threads: Vec::new() };
         settings.security.check(names)?;

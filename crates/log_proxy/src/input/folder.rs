@@ -46,10 +46,12 @@ pub(super) fn open(
         return Ok(Box::new(move || follow::run(&mut place)));
     };
     let since = place.cursor.begun()?;
-    let (running, read) = (BTreeMap::new(), HashSet::new());
-    let mut followed = Followers { place, folder, since, running, read, told: 0 };
+    let (running, failed, read) = (BTreeMap::new(), BTreeMap::new(), HashSet::new());
+    let mut followed = Followers { place, folder, since, running, failed, read, told: 0 };
     // Before the proxy's first round, which removes the rings that complete the cursors.
-    let members = followed.members(&followed.folder.names()?)?;
+    let names = followed.folder.names()?;
+    let members = followed.members(&names)?;
+    followed.complete_cursors(&names);
     Ok(Box::new(move || {
         followed.start(members)?;
         followed.run()
@@ -121,6 +123,8 @@ struct Followers {
     /// When it was followed for the first time: what was rotated before that is nobody's.
     since: SystemTime,
     running: BTreeMap<String, JoinHandle<io::Result<()>>>,
+    /// Why files cannot be read, as it was told.
+    failed: BTreeMap<String, String>,
     /// Files that were read to their ends, if that is all that is wanted.
     read: HashSet<String>,
     /// How many files were told to be too many.
@@ -136,7 +140,7 @@ impl Followers {
         };
         let mut members: Vec<(String, InputPlace)> = Vec::new();
         for name in names {
-            if rotation_bases(name).any(is_there) {
+            if rotation_bases(name).any(|base| is_there(base) && self.folder.takes(base)) {
                 continue;
             }
             // A file that has no name while it is rotated: only its cursor knows of it.
@@ -152,10 +156,12 @@ impl Followers {
                 continue;
             }
             let target = self.target_of(name);
-            if self.running.len() + members.len() < FILES_MAX
-                && self.place.control.follow(Path::new(&target))
-            {
-                members.push((name.to_owned(), self.member(target)?));
+            if self.running.len() + members.len() >= FILES_MAX || self.is_read(&target) {
+                continue;
+            }
+            let member = self.member(target)?;
+            if self.place.control.follow(Path::new(&member.target)) {
+                members.push((name.to_owned(), member));
             }
         }
         Ok(members)
@@ -176,18 +182,36 @@ impl Followers {
         })
     }
 
+    /// Whether a file was read under another name since the start: it was renamed.
+    fn is_read(&self, target: &str) -> bool {
+        let facts = std::fs::metadata(target);
+        facts.is_ok_and(|facts| self.place.control.is_read(&facts))
+    }
+
+    /// Completes the cursors of files that are followed later, since there are too many.
+    fn complete_cursors(&self, names: &[String]) {
+        for input in names.iter().map(|name| input_name(&self.target_of(name))) {
+            if CursorFile::is_kept(&self.place.control.cursors, &input) {
+                // What cannot be opened now is told when the file is followed.
+                drop(self.place.control.cursor(&input));
+            }
+        }
+    }
+
     fn target_of(&self, name: &str) -> String {
         self.folder.path.join(name).display().to_string()
     }
 
     fn start(&mut self, members: Vec<(String, InputPlace)>) -> io::Result<()> {
         for (name, mut place) in members {
+            let (control, target) = (Arc::clone(&place.control), place.target.clone());
             let run = move || {
                 let done = follow::run(&mut place);
                 place.control.forget(Path::new(&place.target));
                 done
             };
-            let thread = std::thread::Builder::new().name("file".to_owned()).spawn(run)?;
+            let thread = std::thread::Builder::new().name("file".to_owned()).spawn(run);
+            let thread = thread.inspect_err(|_| control.forget(Path::new(&target)))?;
             self.running.insert(name, thread);
         }
         Ok(())
@@ -253,7 +277,11 @@ impl Followers {
             let result = self.running.remove(&name).map(JoinHandle::join);
             if let Some(Ok(Err(error))) = result {
                 let text = format!("input file:{} has ended: {error}", self.target_of(&name));
-                self.place.records.write_own(LogLevel::Error, &text);
+                // It is tried again at each look, and told once.
+                if self.failed.get(&name) != Some(&text) {
+                    self.place.records.write_own(LogLevel::Error, &text);
+                    self.failed.insert(name, text);
+                }
             }
         }
         has_ended

@@ -19,6 +19,9 @@ use super::{InputPlace, PATIENCE};
 
 /// Bytes of a file's begin by which it is known again.
 const HEAD_MAX: u64 = 256;
+/// The place of a file that was removed, while those are there that were rotated from it: the next one
+/// of its name is read from its begin.
+const REMOVED: &[u8] = b"removed";
 /// Bytes that are read at once.
 const READ: usize = 64 << 10;
 
@@ -39,10 +42,12 @@ pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
         Some(saved) => resume(&path, &saved, place.records)?,
         None => oldest(&path, place)?,
     };
+    note(place, current.as_ref())?;
     let mut bytes = vec![0; READ];
     while !place.is_ending() {
         let Some(followed) = &mut current else {
             current = open(&path, 0)?;
+            note(place, current.as_ref())?;
             match &current {
                 // Before its first record, so that a kill finds the file again.
                 Some(followed) => place.cursor.save(&followed.place()?)?,
@@ -69,16 +74,29 @@ pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
             followed.finish(place.records, &mut place.cursor)?;
             place.cursor.save(&next.place()?)?;
             current = Some(next);
+            note(place, current.as_ref())?;
         } else if place.control.is_once {
             followed.finish(place.records, &mut place.cursor)?;
             return place.cursor.settle(&Written::Number(followed.whole));
         } else if place.is_member() && followed.is_removed()? && !path.exists() {
             while followed.take(place.records, &mut place.cursor, &mut bytes)? {}
             followed.finish(place.records, &mut place.cursor)?;
-            return place.cursor.remove();
+            return match rotated(&path).is_empty() {
+                true => place.cursor.remove(),
+                // Those that were rotated from it are still there, and were read.
+                false => place.cursor.save(REMOVED),
+            };
         } else {
             std::thread::sleep(PATIENCE);
         }
+    }
+    Ok(())
+}
+
+/// Notes what a file of a folder reads, so that nobody reads it again under another name.
+fn note(place: &InputPlace, followed: Option<&Followed>) -> io::Result<()> {
+    if let Some(followed) = followed.filter(|_| place.is_member()) {
+        place.control.note_read(&followed.file.metadata()?);
     }
     Ok(())
 }
