@@ -2,8 +2,10 @@
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// Raises the limit of descriptors to so many, if it is lower and may be raised; how many of them it then
-/// allows.  Programs that are run inherit it: nobody asks for more than is needed.
+/// Raises the soft limit of descriptors (`RLIMIT_NOFILE`) to `wanted`, as far as the hard limit lets it;
+/// gives how many of these it then allows.  With `u64::MAX` it becomes the hard limit.
+///
+/// Programs that are run inherit it: who runs some asks for no more than is needed.
 pub fn allow_descriptors(wanted: u64) -> u64 {
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current.is_some_and(|current| current < wanted) {

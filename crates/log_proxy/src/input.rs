@@ -89,7 +89,7 @@ struct InputControl {
     /// Files that somebody follows.
     followed: Mutex<HashSet<PathBuf>>,
     /// All files of folders that were read since the start.
-    read: Mutex<HashSet<FileIdentity>>,
+    files_read: Mutex<HashSet<FileIdentity>>,
 }
 
 impl InputControl {
@@ -106,13 +106,13 @@ impl InputControl {
     /// Notes that a file is read, whatever its name becomes.  An inode is used again: without a time at
     /// which it was made, the file stays unknown, and may be read twice.
     fn note_read(&self, facts: &Metadata) {
-        if let (Some(file), Ok(mut all)) = (identity(facts), self.read.lock()) {
+        if let (Some(file), Ok(mut all)) = (identity(facts), self.files_read.lock()) {
             all.insert(file);
         }
     }
 
-    fn is_read(&self, facts: &Metadata) -> bool {
-        let all = self.read.lock();
+    fn was_read(&self, facts: &Metadata) -> bool {
+        let all = self.files_read.lock();
         identity(facts).is_some_and(|file| all.is_ok_and(|all| all.contains(&file)))
     }
 
@@ -286,7 +286,7 @@ impl Inputs {
             cursors: settings.cursors.clone(),
             rings: settings.rings.clone(),
             followed: Mutex::default(),
-            read: Mutex::default(),
+            files_read: Mutex::default(),
         };
         let mut inputs = Inputs { control: Arc::new(control), threads: Vec::new() };
         settings.security.check(names)?;

@@ -1,9 +1,9 @@
 //! The files of a folder that are followed, each by a thread and a cursor of its own, as if it had
 //! been given alone: `FOLDER`, or `FOLDER/PATTERN`.
 //!
-//! Not followed: what a name begins with a dot, what was rotated from another file of the folder
-//! (its follower reads that), what is packed, what is no file.  The folder is listed when its time of
-//! change is another one, and now and then, since that time has ticks.
+//! Not followed: names that begin with a dot, files that were rotated from another one of the folder
+//! (its follower reads them), packed files, and whatever is no file.  The folder is listed when its
+//! mtime has changed, and every few seconds, since an mtime is coarse.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
@@ -23,7 +23,7 @@ use super::{InputPlace, PATIENCE};
 
 /// Most files of a folder that are followed at once: each has two descriptors and a thread.
 const FILES_MAX: usize = 256;
-/// After so many looks the folder is listed, whatever its time of change says.
+/// After so many looks the folder is listed, whatever its mtime says.
 const LOOKS: u32 = 25;
 /// Ends of names of files that nobody follows, since they are packed.
 const PACKED: [&str; 6] = [".gz", ".xz", ".zst", ".bz2", ".lz4", ".zip"];
@@ -46,12 +46,12 @@ pub(super) fn open(
         return Ok(Box::new(move || follow::run(&mut place)));
     };
     let since = place.cursor.begun()?;
-    let (running, failed, read) = (BTreeMap::new(), BTreeMap::new(), HashSet::new());
-    let mut followed = Followers { place, folder, since, running, failed, read, told: 0 };
+    let (running, failed, ended) = (BTreeMap::new(), BTreeMap::new(), HashSet::new());
+    let mut followed = Followers { place, folder, since, running, failed, ended, told: 0 };
     // Before the proxy's first round, which removes the rings that complete the cursors.
     let names = followed.folder.names()?;
     let members = followed.members(&names)?;
-    followed.complete_cursors(&names);
+    followed.complete_cursors(&names, &members);
     Ok(Box::new(move || {
         followed.start(members)?;
         followed.run()
@@ -83,8 +83,8 @@ impl Folder {
         Ok(pattern.map(|pattern| Folder { path, pattern: Some(pattern.to_owned()) }))
     }
 
-    /// When names were made or removed in it.
-    fn changed(&self) -> Option<SystemTime> {
+    /// Its mtime: when a name was last made or removed in it.
+    fn mtime(&self) -> Option<SystemTime> {
         std::fs::metadata(&self.path).and_then(|facts| facts.modified()).ok()
     }
 
@@ -125,8 +125,8 @@ struct Followers {
     running: BTreeMap<String, JoinHandle<io::Result<()>>>,
     /// Why files cannot be read, as it was told.
     failed: BTreeMap<String, String>,
-    /// Files that were read to their ends, if that is all that is wanted.
-    read: HashSet<String>,
+    /// Files that were read to their ends, if that is all that is wanted (`--once`).
+    ended: HashSet<String>,
     /// How many files were told to be too many.
     told: usize,
 }
@@ -144,19 +144,17 @@ impl Followers {
                 continue;
             }
             // A file that has no name while it is rotated: only its cursor knows of it.
-            let base = rotation_bases(name).find(|base| {
-                CursorFile::is_kept(&self.place.control.cursors, &input_name(&self.target_of(base)))
-            });
+            let base = rotation_bases(name).find(|base| self.has_cursor(&self.target_of(base)));
             let name = base.unwrap_or(name);
             let is_new = !self.running.contains_key(name)
-                && !self.read.contains(name)
+                && !self.ended.contains(name)
                 && members.iter().all(|(member, _)| member != name)
                 && self.folder.takes(name);
             if !is_new {
                 continue;
             }
             let target = self.target_of(name);
-            if self.running.len() + members.len() >= FILES_MAX || self.is_read(&target) {
+            if self.running.len() + members.len() >= FILES_MAX || self.was_renamed(&target) {
                 continue;
             }
             let member = self.member(target)?;
@@ -182,18 +180,25 @@ impl Followers {
         })
     }
 
-    /// Whether a file was read under another name since the start: it was renamed.
-    fn is_read(&self, target: &str) -> bool {
+    fn has_cursor(&self, target: &str) -> bool {
+        CursorFile::is_kept(&self.place.control.cursors, &input_name(target))
+    }
+
+    /// Whether a file was read under another name since the start.  One that has a cursor was read
+    /// under this name, and goes on behind that.
+    fn was_renamed(&self, target: &str) -> bool {
         let facts = std::fs::metadata(target);
-        facts.is_ok_and(|facts| self.place.control.is_read(&facts))
+        facts.is_ok_and(|facts| self.place.control.was_read(&facts)) && !self.has_cursor(target)
     }
 
     /// Completes the cursors of files that are followed later, since there are too many.
-    fn complete_cursors(&self, names: &[String]) {
-        for input in names.iter().map(|name| input_name(&self.target_of(name))) {
-            if CursorFile::is_kept(&self.place.control.cursors, &input) {
+    fn complete_cursors(&self, names: &[String], members: &[(String, InputPlace)]) {
+        let is_member = |name: &str| members.iter().any(|(member, _)| member == name);
+        for target in names.iter().filter(|name| !is_member(name)).map(|name| self.target_of(name))
+        {
+            if self.has_cursor(&target) {
                 // What cannot be opened now is told when the file is followed.
-                drop(self.place.control.cursor(&input));
+                drop(self.place.control.cursor(&input_name(&target)));
             }
         }
     }
@@ -217,9 +222,9 @@ impl Followers {
         Ok(())
     }
 
-    /// Follows files until the input is to end; at once what is there is read to its end.
+    /// Follows files until the input is to end; with `--once`, until all that is there is read.
     fn run(&mut self) -> io::Result<()> {
-        let (mut looks, mut changed) = (0, None);
+        let (mut looks, mut listed) = (0, None);
         while !self.place.is_ending() {
             let has_ended = self.end_finished();
             if self.place.control.is_once {
@@ -230,8 +235,8 @@ impl Followers {
                 if self.running.is_empty() {
                     return Ok(());
                 }
-            } else if looks >= LOOKS || self.folder.changed() != changed {
-                (looks, changed) = (0, self.folder.changed());
+            } else if looks >= LOOKS || self.folder.mtime() != listed {
+                (looks, listed) = (0, self.folder.mtime());
                 self.look();
             }
             looks += 1;
@@ -272,7 +277,7 @@ impl Followers {
         let has_ended = !finished.is_empty();
         for name in finished {
             if self.place.control.is_once {
-                self.read.insert(name.clone());
+                self.ended.insert(name.clone());
             }
             let result = self.running.remove(&name).map(JoinHandle::join);
             if let Some(Ok(Err(error))) = result {

@@ -180,11 +180,8 @@ fn stop_flag(then: impl FnOnce() + Send + 'static) -> anyhow::Result<Arc<AtomicB
 /// Allows as many descriptors as the system lets this process have: a thread that logs has a file, and a
 /// client a connection.  No programs are started that would inherit it.
 pub(super) fn raise_descriptors() {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
     // Where it is refused, files share the descriptors that there are.
-    let _ =
-        setrlimit(Resource::Nofile, rustix::process::Rlimit { current: limit.maximum, ..limit });
+    let _ = connection::allow_descriptors(u64::MAX);
 }
 
 fn host_name() -> String {
