@@ -1,7 +1,7 @@
 //! Command lines up to a cursor, and collectl's configuration.
 
 use clap::{Arg, Command};
-use completion::Places;
+use completion::NameSources;
 use feed::collectl_configuration::CollectlConfiguration;
 
 /// Nothing that is offered to a shell means anything to it, whatever was typed.
@@ -12,7 +12,7 @@ pub fn completion_line(data: &[u8]) {
     let trace = Command::new("trace").arg(Arg::new("expressions").short('e'));
     let whit = Command::new("whit").subcommands([play, trace]);
     for breaks in ["", "=:"] {
-        for candidate in completion::candidates(&whit, &line, breaks, &Places::default()) {
+        for candidate in completion::candidates(&whit, &line, breaks, &NameSources::default()) {
             // What was typed before a name of a list is the person's own.
             let name = candidate.trim_end().rsplit([',', '=']).next().unwrap_or_default();
             assert!(name.is_empty() || completion::is_harmless(name), "{candidate:?}");

@@ -24,7 +24,7 @@ pub(crate) fn add(seconds: f64) {
 }
 
 /// Takes the seconds that this thread's programs have taken since the last call.
-pub(crate) fn take() -> f64 {
+pub(crate) fn take_seconds() -> f64 {
     SECONDS.take()
 }
 

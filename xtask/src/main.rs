@@ -173,10 +173,10 @@ impl Steps {
         work: impl FnOnce() -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
         println!("==> {name}");
-        cpu::take();
+        cpu::take_seconds();
         let start = Instant::now();
         let done = work().with_context(|| format!("step {name}"));
-        let (seconds, cpu_seconds) = (start.elapsed().as_secs_f64(), cpu::take());
+        let (seconds, cpu_seconds) = (start.elapsed().as_secs_f64(), cpu::take_seconds());
         println!("<== {name}: {seconds:.1} s, {cpu_seconds:.1} s of CPU time");
         if let Ok(mut steps) = self.0.lock() {
             steps.push(Step { name, seconds, cpu_seconds, is_failed: done.is_err() });

@@ -146,7 +146,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Those of files in the order of their paths.
+    /// The sums of files in the order of their paths.
     pub(crate) fn of<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
         let mut sums = Sums::default();
         for (path, bytes) in files {

@@ -156,7 +156,7 @@ fn now_s() -> u64 {
 #[derive(Default)]
 struct Sum {
     plain: u32,
-    /// Of the bytes after the sum so far, so that both differ where one happens to agree.
+    /// The sum of the bytes after the sum so far, so that both differ where one happens to agree.
     chained: u32,
     bytes: usize,
 }

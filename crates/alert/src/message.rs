@@ -17,7 +17,7 @@ const CHARS_MAX: usize = 200;
 
 /// What a message says of an instance.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct InstanceReport {
     pub(crate) labels: Labels,
     pub(crate) value: f64,
     pub(crate) since_ms: i64,
@@ -51,7 +51,7 @@ pub(crate) struct MessageParts<'a> {
     pub(crate) at_ms: i64,
     /// The host; nothing if it is not known.
     pub(crate) host: &'a str,
-    pub(crate) told: &'a [Told],
+    pub(crate) told: &'a [InstanceReport],
     pub(crate) heaviest: &'a [String],
     pub(crate) log: &'a [String],
     pub(crate) picture: Option<AlertPicture>,
@@ -95,7 +95,7 @@ impl AlertMessage {
         if let Some(link) = &link {
             let _ = writeln!(text, "\n{link}");
         }
-        let instance = |one: &Told| {
+        let instance = |one: &InstanceReport| {
             json!({
                 "labels": labels_value(&one.labels),
                 "value": number(one.value),
@@ -130,7 +130,7 @@ impl AlertMessage {
     }
 }
 
-fn line(one: &Told, zone: &CivilZone) -> String {
+fn line(one: &InstanceReport, zone: &CivilZone) -> String {
     let mut line = format!("value {}, since {}", short(one.value), time_text(one.since_ms, zone));
     let labels = labels_text(&one.labels);
     if !labels.is_empty() {

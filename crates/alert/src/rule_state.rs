@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use promql::{Condition, ConditionElement, Labels, NAME};
 use serde_json::{Value, json};
 
-use crate::message::{AlertMessage, MessageParts, Told, labels_value, number};
+use crate::message::{AlertMessage, InstanceReport, MessageParts, labels_value, number};
 use crate::rule::{AlertRule, AlertUntil};
 use crate::surroundings::AlertSurroundings;
 
@@ -41,8 +41,8 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    fn told(&self) -> Told {
-        Told {
+    fn report(&self) -> InstanceReport {
+        InstanceReport {
             labels: self.labels.clone(),
             value: self.value,
             since_ms: self.since_ms,
@@ -59,7 +59,7 @@ pub(crate) struct RuleState {
     /// When it was looked at last.
     looked_ms: Option<i64>,
     /// What has ended, of which no message says so yet.
-    pub(crate) ended: Vec<Told>,
+    pub(crate) ended: Vec<InstanceReport>,
     /// When the latest message was made that something begins or lasts, and that something ends.
     pub(crate) message_ms: Option<i64>,
     pub(crate) end_message_ms: Option<i64>,
@@ -134,7 +134,7 @@ impl RuleState {
         let is_end = |labels: &Labels| ends.as_ref().map(|ends| ends.contains(&nameless(labels)));
         let mut over = Vec::new();
         for one in &found.elements {
-            if !self.take(one, is_end(&one.labels), now_ms) {
+            if !self.add_element(one, is_end(&one.labels), now_ms) {
                 over.push((*one.labels).clone());
             }
         }
@@ -177,7 +177,7 @@ impl RuleState {
     }
 
     /// Takes in an element of the condition; `false` if it is over.
-    fn take(&mut self, one: &ConditionElement, is_end: Option<bool>, now_ms: i64) -> bool {
+    fn add_element(&mut self, one: &ConditionElement, is_end: Option<bool>, now_ms: i64) -> bool {
         let has_room = self.instances.len() < INSTANCES_MAX;
         let Some(instance) = self.instances.get_mut(&*one.labels) else {
             if one.holds && has_room {
@@ -214,7 +214,7 @@ impl RuleState {
     fn end(&mut self, labels: &Labels, now_ms: i64) -> Option<Value> {
         let instance = self.instances.remove(labels)?;
         let fired_ms = instance.fired_ms?;
-        let told = instance.told();
+        let report = instance.report();
         let shown = json!({
             "rule": self.rule.name,
             "labels": labels_value(labels),
@@ -222,11 +222,11 @@ impl RuleState {
             "since_ms": instance.since_ms,
             "from_ms": fired_ms,
             "thru_ms": now_ms,
-            "has_data": told.has_data,
+            "has_data": report.has_data,
             "told": instance.told_ms.is_some(),
         });
         if instance.told_ms.is_some() {
-            self.ended.push(told);
+            self.ended.push(report);
         }
         Some(shown)
     }
@@ -263,7 +263,7 @@ impl RuleState {
     }
 
     /// What begins, and what lasts long enough to be told again; notes that it is told.
-    fn take_told(&mut self, now_ms: i64) -> (Vec<Told>, Vec<Told>) {
+    fn take_told(&mut self, now_ms: i64) -> (Vec<InstanceReport>, Vec<InstanceReport>) {
         let (mut begun, mut lasting) = (Vec::new(), Vec::new());
         for one in self.instances.values_mut().filter(|one| one.fired_ms.is_some()) {
             let list = match (one.told_ms, self.rule.repeat_ms) {
@@ -272,7 +272,7 @@ impl RuleState {
                 _ => continue,
             };
             one.told_ms = Some(now_ms);
-            list.push(one.told());
+            list.push(one.report());
         }
         (begun, lasting)
     }
@@ -280,7 +280,7 @@ impl RuleState {
     fn message(
         &self,
         state: &'static str,
-        told: &[Told],
+        told: &[InstanceReport],
         at_ms: i64,
         around: &AlertSurroundings<'_>,
     ) -> AlertMessage {

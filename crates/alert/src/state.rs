@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use whole_file::Replacement;
 
 use crate::book::{AlertBook, AlertDelivery, HISTORY_MAX};
-use crate::message::{AlertMessage, Told, labels_value, number};
+use crate::message::{AlertMessage, InstanceReport, labels_value, number};
 use crate::picture::AlertPicture;
 use crate::rule_state::{INSTANCES_MAX, Instance, RuleState};
 
@@ -100,7 +100,7 @@ impl AlertBook {
             state.end_message_ms = before["end_message_ms"].as_i64();
             state.missing_since_ms = before["missing_since_ms"].as_i64();
             state.left_out = before["left_out"].as_u64().unwrap_or(0);
-            let ended = list(&before["ended"]).iter().map(|one| Told {
+            let ended = list(&before["ended"]).iter().map(|one| InstanceReport {
                 labels: labels_of(&one["labels"]),
                 value: number_of(&one["value"]),
                 since_ms: one["since_ms"].as_i64().unwrap_or(0),

@@ -6,7 +6,7 @@ use graph::curves::{COLOURS, legend_text, push_sums};
 use graph::series::{SeriesRequest, SeriesSource, SeriesTable, WallClock};
 use promql::{ConditionValues, Labels, QueryContext, QuerySteps, Series};
 
-use crate::message::{Told, labels_text, short, shown};
+use crate::message::{InstanceReport, labels_text, short, shown};
 use crate::picture::AlertPicture;
 use crate::rule::AlertRule;
 
@@ -20,7 +20,7 @@ const CURVES_MAX: usize = 5;
 /// without values.
 pub(crate) fn draw(
     rule: &AlertRule,
-    told: &[Told],
+    told: &[InstanceReport],
     at_ms: i64,
     (query, zone): (&QueryContext<'_>, &CivilZone),
 ) -> Option<AlertPicture> {

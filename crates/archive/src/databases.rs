@@ -129,14 +129,14 @@ impl FolderDatabases {
             now_ns,
             is_source,
         };
-        listing.databases(folder, Place::Recordings)?;
+        listing.databases(folder, FolderKind::Recordings)?;
         Ok(listing.of)
     }
 }
 
 /// What a folder is.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum FolderKind<'a> {
     /// It may have recordings and much else.
     Recordings,
     /// It is `history`.
@@ -154,26 +154,26 @@ struct Listing<'a> {
 
 impl Listing<'_> {
     /// Looks for `SOURCE.rrd` and `SOURCE/INSTANCE.rrd`.
-    fn databases(&mut self, folder: &Path, place: Place<'_>) -> Result<(), FeedError> {
-        let host = if let Place::OfHost(host) = place { Some(host) } else { None };
+    fn databases(&mut self, folder: &Path, place: FolderKind<'_>) -> Result<(), FeedError> {
+        let host = if let FolderKind::OfHost(host) = place { Some(host) } else { None };
         for (path, name, is_folder) in self.entries(folder)? {
             let source = name.strip_suffix(".rrd").filter(|_| !is_folder);
             match source {
                 Some(source) if (self.is_source)(source) => {
                     self.add(path, host, &source.into(), None);
                 }
-                Some(_) if !matches!(place, Place::Recordings) => {
+                Some(_) if !matches!(place, FolderKind::Recordings) => {
                     self.complain(&path, "no source has this name");
                 }
                 None if is_folder && (self.is_source)(&name) => {
                     self.instances(&path, host, &name.as_str().into())?;
                 }
                 None if is_folder => match place {
-                    Place::Recordings if name == HISTORY => {
-                        self.databases(&path, Place::History)?;
+                    FolderKind::Recordings if name == HISTORY => {
+                        self.databases(&path, FolderKind::History)?;
                     }
-                    Place::History => {
-                        self.databases(&path, Place::OfHost(&name.as_str().into()))?;
+                    FolderKind::History => {
+                        self.databases(&path, FolderKind::OfHost(&name.as_str().into()))?;
                     }
                     _ => (),
                 },

@@ -21,10 +21,10 @@ pub(crate) struct ColumnsKey<'a> {
 
 /// The columns that are held.
 #[derive(Debug, Default)]
-pub(crate) struct HeldColumns(Mutex<Option<Held>>);
+pub(crate) struct HeldColumns(Mutex<Option<HeldSegment>>);
 
 #[derive(Debug)]
-struct Held {
+struct HeldSegment {
     recording: [u64; 3],
     segment: (u64, u32),
     source: usize,
@@ -32,7 +32,7 @@ struct Held {
     columns: Arc<SideColumns>,
 }
 
-impl Held {
+impl HeldSegment {
     fn is_of(&self, of: &ColumnsKey<'_>, segment: &SideSegment) -> bool {
         let own =
             ColumnsKey { recording: self.recording, source: self.source, fields: &self.fields };
@@ -57,12 +57,12 @@ impl HeldColumns {
         if ends_within && columns.size_bytes() <= BYTES_MAX {
             let (fields, columns) = (of.fields.to_vec(), columns.clone());
             let (recording, segment, source) = (of.recording, segment.key(), of.source);
-            *self.lock() = Some(Held { recording, segment, source, fields, columns });
+            *self.lock() = Some(HeldSegment { recording, segment, source, fields, columns });
         }
         Some(columns)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Held>> {
+    fn lock(&self) -> MutexGuard<'_, Option<HeldSegment>> {
         // A thread that panicked held it between whole changes.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -126,7 +126,7 @@ impl Recordings {
         recorded.iter().flat_map(|series| &series.values).for_each(|value| answered(value.step));
         let meta = self.of_host(&query.host).last().map(|(_, file)| file.file.meta.clone());
         let mut found =
-            Found { query, def, meta: meta.unwrap_or_default(), series: vec![], count: 0 };
+            FoundSeries { query, def, meta: meta.unwrap_or_default(), series: vec![], count: 0 };
         let of_source = || {
             let databases = self.databases_of(&query.host);
             databases.filter(|database| *database.source == *query.source)
@@ -159,7 +159,7 @@ impl Recordings {
 }
 
 /// The series that were found so far.
-struct Found<'a> {
+struct FoundSeries<'a> {
     query: &'a RangeQuery,
     def: &'a SourceDef,
     meta: Meta,
@@ -176,7 +176,7 @@ struct Run {
 /// The values of a field: step, what was folded, of how many rows.
 type Folded = Vec<(u32, f64, u32)>;
 
-impl Found<'_> {
+impl FoundSeries<'_> {
     /// Adds what a database has of the steps that are asked for.
     fn read(&mut self, database: &Database, name: &[u8], asked: &[bool]) -> Result<(), Error> {
         if !asked.contains(&true) {

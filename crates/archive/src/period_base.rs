@@ -61,7 +61,7 @@ impl Visit for PeriodBase<'_> {
         let is_in_period = reading.realtime_ns >= self.select.from_ns;
         if self.monotonic_ns.is_none() && reading.sample.state == State::Ok {
             self.tracker = Tracker::new(self.select.fields);
-            self.tracker.take(reading, i64::MAX, &mut |_, _| Ok(()))?;
+            self.tracker.add_reading(reading, i64::MAX, &mut |_, _| Ok(()))?;
             self.monotonic_ns = Some(reading.sample.monotonic_ns);
         }
         self.is_done = is_in_period && self.monotonic_ns.is_some();

@@ -113,7 +113,7 @@ struct StepByStep<'a> {
 impl Visit for StepByStep<'_> {
     fn reading(&mut self, reading: &SourceReading<'_>) -> Result<(), Error> {
         let (realtime_ns, file, each) = (reading.realtime_ns, reading.file, &mut *self.each);
-        self.tracker.take(reading, self.steps.from_ns, &mut |names, read| {
+        self.tracker.add_reading(reading, self.steps.from_ns, &mut |names, read| {
             let (instance, field, sums) = (read.instance, read.field, StepSums::of(read.value));
             each(&ReadValues { realtime_ns, file, names, instance, field, sums })
         })
@@ -211,7 +211,7 @@ struct Scan<'a, 'b> {
     /// Samples before this time are not read.
     base_ns: i64,
     /// The reading before the period, kept until the period begins.
-    last: Option<Kept>,
+    last: Option<EarlierReading>,
     /// Where the recording before ended.
     end: Option<Position>,
     /// Whether the next reading cannot be compared with the one before.
@@ -219,7 +219,7 @@ struct Scan<'a, 'b> {
 }
 
 /// A reading before the period.
-struct Kept {
+struct EarlierReading {
     realtime_ns: i64,
     sample: Sample,
     def: Arc<SourceDef>,
@@ -228,7 +228,7 @@ struct Kept {
 }
 
 /// A recording being read.
-struct Open<'a> {
+struct OpenRecording<'a> {
     index: usize,
     file: &'a ArchivedFile,
     feed: OpenFeed,
@@ -240,7 +240,7 @@ struct Open<'a> {
     skipped_thru: Option<Position>,
 }
 
-impl Open<'_> {
+impl OpenRecording<'_> {
     /// Whether what was read up to here is all of another recorder, too.
     fn is_skipped(&self, monotonic_ns: u64, realtime_ns: i64) -> bool {
         self.skipped_thru.as_ref().is_some_and(|thru| match thru.monotonic_ns {
@@ -312,7 +312,7 @@ impl Scan<'_, '_> {
         self.restart |= !continues;
         let single_clock = file.file.meta.has_single_clock();
         let def = defs[source].clone();
-        let mut open = Open { index, file, feed, source, def, single_clock, skipped_thru };
+        let mut open = OpenRecording { index, file, feed, source, def, single_clock, skipped_thru };
         let mut snapshot = Snapshot::new(&defs);
         let mut base = None;
         if open.is_told_by_segments() && self.visit.takes_columns() {
@@ -356,7 +356,7 @@ impl Scan<'_, '_> {
     /// have more of it.
     fn side(
         &mut self,
-        open: &mut Open<'_>,
+        open: &mut OpenRecording<'_>,
         snapshot: &mut Snapshot,
     ) -> Result<Option<Base>, Error> {
         let OpenFeed::Whit(feed) = &open.feed else { return Ok(None) };
@@ -406,7 +406,7 @@ impl Scan<'_, '_> {
     /// Takes the columns of a segment.
     fn segment(
         &mut self,
-        open: &Open<'_>,
+        open: &OpenRecording<'_>,
         columns: &SideColumns,
         fields: &[Option<usize>],
     ) -> Result<Base, Error> {
@@ -441,7 +441,7 @@ impl Scan<'_, '_> {
     /// Takes the readings of a recording, or those up to the end of a segment.
     fn readings(
         &mut self,
-        open: &mut Open<'_>,
+        open: &mut OpenRecording<'_>,
         snapshot: &mut Snapshot,
         until: Option<&SideSegment>,
     ) -> Result<Base, Error> {
@@ -491,9 +491,9 @@ impl Scan<'_, '_> {
     }
 
     /// Keeps a reading before the period, and gives its memory to the next one.
-    fn keep(&mut self, open: &Open<'_>, realtime_ns: i64, sample: &mut Sample) {
+    fn keep(&mut self, open: &OpenRecording<'_>, realtime_ns: i64, sample: &mut Sample) {
         let fits = self.last.take().filter(|kept| kept.file == open.index);
-        let mut kept = fits.unwrap_or_else(|| Kept {
+        let mut kept = fits.unwrap_or_else(|| EarlierReading {
             realtime_ns,
             sample: Sample::new(&open.def),
             def: open.def.clone(),

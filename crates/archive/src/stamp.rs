@@ -33,7 +33,7 @@ impl Stamp {
         Ok((stamp, metadata.is_dir()))
     }
 
-    /// That of a folder, if no later change can have the same.
+    /// The stamp of a folder, if no later change can have the same.
     pub(crate) fn settled(self, now_ns: i128) -> Option<Self> {
         (self.modified_ns + SETTLED_NS < now_ns).then_some(self)
     }

@@ -139,7 +139,7 @@ struct StoredRows<'a> {
     select: &'a Select<'a>,
     visit: &'a mut dyn VisitStored,
     names: Interner,
-    instances: Vec<Seen>,
+    instances: Vec<SeenInstance>,
     /// The number of the latest reading, from 1, and its time.
     reading: u64,
     realtime_ns: i64,
@@ -153,7 +153,7 @@ struct StoredRows<'a> {
 }
 
 #[derive(Clone, Copy)]
-struct Seen {
+struct SeenInstance {
     is_wanted: bool,
     /// The latest reading that has it.
     reading: u64,
@@ -174,7 +174,7 @@ impl StoredRows<'_> {
         if self.names.len() == INSTANCES_MAX {
             return Err(Error::TooMuch { what: "instances", limit: INSTANCES_MAX });
         }
-        self.instances.push(Seen { is_wanted: self.visit.wants(name), reading: 0 });
+        self.instances.push(SeenInstance { is_wanted: self.visit.wants(name), reading: 0 });
         Ok(self.names.push(name))
     }
 
@@ -194,7 +194,7 @@ impl StoredRows<'_> {
     }
 
     /// Gives a row, or the end of an instance.
-    fn give(
+    fn pass_row(
         &mut self,
         (realtime_ns, file, def): (i64, usize, &SourceDef),
         instance: usize,
@@ -213,7 +213,7 @@ impl StoredRows<'_> {
         let before = std::mem::replace(&mut self.present, present);
         for instance in before {
             if self.instances[instance].reading != self.reading {
-                self.give(of, instance, None)?;
+                self.pass_row(of, instance, None)?;
             }
         }
         Ok(())
@@ -277,7 +277,7 @@ impl StoredRows<'_> {
         let mut values = vec![StoredValue::Missing; self.select.fields.len()];
         for slot in 0..columns.instances() {
             let instance = self.instance(columns.name(slot))?;
-            let Seen { is_wanted, reading: seen } = self.instances[instance];
+            let SeenInstance { is_wanted, reading: seen } = self.instances[instance];
             if !is_wanted {
                 continue;
             }
@@ -303,9 +303,9 @@ impl StoredRows<'_> {
                             .is_some_and(|place| from.def.fields[place].kind == Kind::Text);
                         *value = cells.value(from, index, field, is_text);
                     }
-                    self.give(of, instance, Some(&values))?;
+                    self.pass_row(of, instance, Some(&values))?;
                 } else if is_there {
-                    self.give(of, instance, None)?;
+                    self.pass_row(of, instance, None)?;
                 }
                 is_there = cells.has[index];
             }
@@ -359,7 +359,7 @@ impl Visit for StoredRows<'_> {
                 };
                 value.unwrap_or(StoredValue::Missing)
             }));
-            self.give(of, instance, Some(&values))?;
+            self.pass_row(of, instance, Some(&values))?;
         }
         self.end_others(of, present)
     }

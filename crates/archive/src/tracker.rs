@@ -118,7 +118,7 @@ pub(crate) struct FileColumns<'a> {
 pub(crate) type Took = Option<(f64, u64)>;
 
 /// The readings of a segment that are taken.
-struct Taken {
+struct SegmentReadings {
     begin: usize,
     end: usize,
     /// For each of them the time since the one before, as [`Times`] has them.
@@ -135,7 +135,7 @@ struct Cut {
     took_ns: Option<u64>,
 }
 
-impl Taken {
+impl SegmentReadings {
     /// The readings of a segment in a period, without those before it: they are bases only, the first
     /// one, and others where the wall clock was set back.
     fn new(readings: &[SideReading], (begin, end): (usize, usize), steps: &Steps<'_>) -> Self {
@@ -152,7 +152,7 @@ impl Taken {
                 None => step = 0..0,
             }
         }
-        Taken { begin, end, seconds: Vec::new(), took_ns: Vec::new(), cuts }
+        SegmentReadings { begin, end, seconds: Vec::new(), took_ns: Vec::new(), cuts }
     }
 
     fn set_times(&mut self, tooks: impl Iterator<Item = Took>) {
@@ -302,7 +302,7 @@ impl Tracker {
     }
 
     /// Takes the next reading, and gives its values to `each` unless it is before the period.
-    pub(crate) fn take(
+    pub(crate) fn add_reading(
         &mut self,
         reading: &SourceReading<'_>,
         from_ns: i64,
@@ -394,7 +394,7 @@ impl Tracker {
         // One reading before the period is the base of the first rates.
         let begin = first.saturating_sub(1);
         let Some(last) = readings[begin..end].last() else { return Ok(true) };
-        let mut taken = Taken::new(readings, (begin, end), steps);
+        let mut taken = SegmentReadings::new(readings, (begin, end), steps);
         taken.set_times(self.times(from, begin, end));
         for (reading, &took_ns) in readings[begin..end].iter().zip(&taken.took_ns) {
             if reading.is_ok && reading.realtime_ns >= steps.from_ns {
@@ -431,7 +431,7 @@ impl Tracker {
     fn take_column(
         &mut self,
         from: &FileColumns<'_>,
-        taken: &Taken,
+        taken: &SegmentReadings,
         &Cell { slot, instance, field, had, last }: &Cell,
         texts: &mut Vec<Option<u64>>,
         each: &mut EachStep<'_>,

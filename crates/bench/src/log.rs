@@ -93,9 +93,9 @@ pub struct LogPlan {
 /// All runs of a row.
 pub(crate) struct RowRuns {
     pub(crate) row: Row,
-    /// Of bursts as a whole.
+    /// Runs of bursts that are measured as a whole.
     pub(crate) whole: Vec<Run>,
-    /// Of bursts with a reading of the clock between calls.
+    /// Runs of bursts with a reading of the clock between calls.
     each: Vec<Run>,
 }
 

@@ -90,7 +90,7 @@ pub fn run(plan: &ProcPlan, programs: &Programs, progress: &Progress<'_>) -> Res
     let mut cases = Vec::new();
     let all: Vec<_> =
         SOURCES[SOURCES.len() - 1].0.iter().copied().filter_map(source::find).collect();
-    let with_bpf = Opened::new(&all, CounterMethod::Bpf).is_ok();
+    let with_bpf = OpenedSources::new(&all, CounterMethod::Bpf).is_ok();
     for case in CASES {
         cases.push(record(plan, case, with_bpf, programs, progress)?);
     }
@@ -99,12 +99,12 @@ pub fn run(plan: &ProcPlan, programs: &Programs, progress: &Progress<'_>) -> Res
 }
 
 /// Sources opened in one way.
-struct Opened {
+struct OpenedSources {
     host: Host,
     sources: Vec<(Box<dyn Source>, Table)>,
 }
 
-impl Opened {
+impl OpenedSources {
     /// Opens the sources; the error says why not in this way.
     fn new(
         entries: &[&'static Entry],
@@ -126,13 +126,13 @@ impl Opened {
         if counters == CounterMethod::Bpf && context.shared.counters.sources().is_empty() {
             return Err(String::new());
         }
-        Ok(Opened { host, sources })
+        Ok(OpenedSources { host, sources })
     }
 
     /// Takes a reading of all of them; whether they were there.
     fn read(&mut self) -> bool {
         self.host.begin_tick();
-        let Opened { host, sources } = self;
+        let OpenedSources { host, sources } = self;
         sources.iter_mut().all(|(source, table)| source.read(host, table) == State::Ok)
     }
 
@@ -149,12 +149,14 @@ pub(crate) fn read_files(
     progress: &Progress<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Option<Readings>> {
-    let Ok(mut by_files) = Opened::new(entries, CounterMethod::Proc) else { return Ok(None) };
+    let Ok(mut by_files) = OpenedSources::new(entries, CounterMethod::Proc) else {
+        return Ok(None);
+    };
     // The first readings open files and make room.
     if (0..3).any(|_| !by_files.read()) {
         return Ok(None);
     }
-    let mut by_bpf = match Opened::new(entries, CounterMethod::Bpf) {
+    let mut by_bpf = match OpenedSources::new(entries, CounterMethod::Bpf) {
         Ok(opened) => Some(opened),
         Err(reason) => {
             if !reason.is_empty() {

@@ -108,14 +108,14 @@ pub(crate) fn spent(pid: u32) -> Option<Measurement> {
 const LOOK: Duration = Duration::from_micros(200);
 
 /// A program that runs beside a measurement, and is killed when this is dropped or this process ends.
-pub(crate) struct Running {
+pub(crate) struct BackgroundProgram {
     pub(crate) child: Child,
     /// The command line.
     pub(crate) text: String,
     pub(crate) started: Instant,
 }
 
-impl Running {
+impl BackgroundProgram {
     /// Starts a program; its input and output are discarded where the command does not say more.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl Running {
         unsafe { command.pre_exec(end) };
         let started = Instant::now();
         let child = command.spawn().with_context(|| format!("cannot start {text}"))?;
-        Ok(Running { child, text, started })
+        Ok(BackgroundProgram { child, text, started })
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -186,7 +186,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for BackgroundProgram {
     fn drop(&mut self) {
         // A program that has ended, and was perhaps waited for, is no fault.
         if matches!(self.child.try_wait(), Ok(None)) {
@@ -228,7 +228,7 @@ mod tests {
     fn a_running_program_has_a_clock_and_ends_when_told() {
         let mut command = Command::new("sh");
         silent(command.args(["-c", "read a"])).stdin(Stdio::piped());
-        let mut running = Running::start(&mut command).unwrap();
+        let mut running = BackgroundProgram::start(&mut command).unwrap();
         running.check().unwrap();
         let cost = spent(running.id()).unwrap();
         assert!(cost.cpu_us() < 5_000_000 && cost.own_us.is_none(), "{cost:?}");
@@ -236,7 +236,7 @@ mod tests {
         running.child.wait().unwrap();
         assert_eq!(cpu(running.id()), None);
         assert!(running.check().is_err());
-        let sleep = || Running::start(silent(Command::new("sleep").arg("100"))).unwrap();
+        let sleep = || BackgroundProgram::start(silent(Command::new("sleep").arg("100"))).unwrap();
         assert!(!sleep().stop().unwrap().success());
         let text = sleep().stop_well().unwrap_err().to_string();
         assert!(text.starts_with("sleep 100 ended with "), "{text}");

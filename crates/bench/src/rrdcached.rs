@@ -35,7 +35,7 @@ mod mounts;
 pub(crate) mod report;
 
 use client::{Client, Load};
-use daemon::{Daemon, Way};
+use daemon::{Daemon, DaemonSettings};
 
 named! {
     /// A part of the benchmark.
@@ -206,7 +206,7 @@ impl Bench<'_> {
             std::fs::remove_dir_all(&journal)?;
         }
         let base = self.base();
-        let way = Way { program, acknowledge, base: &base, write_seconds };
+        let way = DaemonSettings { program, acknowledge, base: &base, write_seconds };
         Daemon::start(way, &journal)
     }
 

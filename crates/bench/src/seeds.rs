@@ -30,7 +30,7 @@ mod shells;
 mod state;
 
 use row::SeedRow;
-use state::{Done, State};
+use state::{MeasuredPart, MeasuredParts};
 
 named! {
     /// A published measurement.
@@ -110,7 +110,7 @@ impl Part {
     ///
     /// A thread of its own does it: networks and mounts that a part makes for itself belong to the
     /// thread, and end with it.
-    fn run(&self, plan: &SeedsPlan, programs: &Programs, progress: &Progress<'_>) -> Done {
+    fn run(&self, plan: &SeedsPlan, programs: &Programs, progress: &Progress<'_>) -> MeasuredPart {
         let (begin, cpu) = (Instant::now(), cpu_of_all());
         let (sender, texts) = mpsc::channel::<String>();
         let measure = move || {
@@ -126,7 +126,7 @@ impl Part {
         let rows = rows.unwrap_or_else(|error| {
             vec![SeedRow::lost(self.seed, self.name.clone(), error.line())]
         });
-        Done { rows, took_s: begin.elapsed().as_secs_f64(), cpu_s: cpu_of_all() - cpu }
+        MeasuredPart { rows, took_s: begin.elapsed().as_secs_f64(), cpu_s: cpu_of_all() - cpu }
     }
 }
 
@@ -204,8 +204,8 @@ pub fn run(plan: &SeedsPlan, programs: &Programs, progress: &Progress<'_>) -> Re
     let machine = crate::report::machine(programs);
     let parts = parts(plan)?;
     let mut state = match &plan.resume {
-        Some(path) => State::open(path, &head(plan, &machine))?,
-        None => State::default(),
+        Some(path) => MeasuredParts::open(path, &head(plan, &machine))?,
+        None => MeasuredParts::default(),
     };
     let planned_s = |part: &Part| part.round_s * plan.rounds as f64;
     let is_open = |part: &&Part| state.find(&part.key()).is_none();
@@ -223,7 +223,8 @@ pub fn run(plan: &SeedsPlan, programs: &Programs, progress: &Progress<'_>) -> Re
         state.keep(&part.key(), done)?;
     }
     progress.done();
-    let done: Vec<&Done> = parts.iter().filter_map(|part| state.find(&part.key())).collect();
+    let done: Vec<&MeasuredPart> =
+        parts.iter().filter_map(|part| state.find(&part.key())).collect();
     Ok(report::report(plan, &done, &machine))
 }
 

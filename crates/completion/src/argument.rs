@@ -6,7 +6,7 @@ use crate::line::Word;
 
 /// An argument whose value is completed.
 #[derive(Debug)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct CompletedArgument<'a> {
     /// The verb, with those below it: `log query`.
     pub(crate) verb: String,
     /// The name of the argument in the definition of the command line.
@@ -23,7 +23,7 @@ pub(crate) fn at_the_end<'a>(
     root: &'a Command,
     before: &'a [Word],
     last: &'a str,
-) -> Option<Asked<'a>> {
+) -> Option<CompletedArgument<'a>> {
     let (mut command, mut verb) = (root, Vec::new());
     let (mut open, mut positionals) = (None, Vec::new());
     for Word { text, .. } in before.get(1..)? {
@@ -50,7 +50,12 @@ pub(crate) fn at_the_end<'a>(
             (argument, value?)
         }
     };
-    Some(Asked { verb: verb.join(" "), id: argument.get_id().as_str(), value, positionals })
+    Some(CompletedArgument {
+        verb: verb.join(" "),
+        id: argument.get_id().as_str(),
+        value,
+        positionals,
+    })
 }
 
 /// The last option of a word, if it takes a value, and the value if the word has it.

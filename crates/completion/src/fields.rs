@@ -1,10 +1,10 @@
 //! `--fields`: `disk`, `disk.reads`, `disk[sda]`, `disk[sda].reads`.
 
-use crate::argument::Asked;
-use crate::{Places, in_list, instances};
+use crate::argument::CompletedArgument;
+use crate::{NameSources, in_list, instances};
 
 /// What may stand in place of the last name of a list of fields.
-pub(crate) fn of(asked: &Asked<'_>, places: &Places<'_>) -> Vec<String> {
+pub(crate) fn of(asked: &CompletedArgument<'_>, places: &NameSources<'_>) -> Vec<String> {
     let typed = asked.value.rsplit(',').next().unwrap_or_default();
     let defs = instances::defs(asked, places);
     let ends = typed.find(['[', '.']);

@@ -3,13 +3,13 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use crate::Places;
+use crate::NameSources;
 
 /// Bytes of a file of ssh that are read: some 10,000 keys.
 const BYTES_MAX: u64 = 4 << 20;
 
 /// The hosts of this user and of the machine; hashed names are none.
-pub(crate) fn known(places: &Places<'_>) -> Vec<String> {
+pub(crate) fn known(places: &NameSources<'_>) -> Vec<String> {
     let own = places.home.iter().map(|home| home.join(".ssh"));
     let folders: Vec<_> = own.chain([Path::new("/etc/ssh").to_owned()]).collect();
     let mut hosts = Vec::new();

@@ -7,14 +7,14 @@ use feed::{Cursor, CursorSettings, Feed as _, LiveFeed, Motion};
 use sample::{History, Snapshot, SourceDef};
 use source::SourceContext;
 
-use crate::Places;
-use crate::argument::Asked;
+use crate::NameSources;
+use crate::argument::CompletedArgument;
 
 /// Recordings that are looked into, the newest ones: other files of a folder have mostly the same names.
 const RECORDINGS_MAX: usize = 4;
 
 /// The sources of the recordings, or of this program.
-pub(crate) fn defs(asked: &Asked<'_>, places: &Places<'_>) -> Vec<Arc<SourceDef>> {
+pub(crate) fn defs(asked: &CompletedArgument<'_>, places: &NameSources<'_>) -> Vec<Arc<SourceDef>> {
     let mut defs: Vec<Arc<SourceDef>> = Vec::new();
     let cursors = recordings(asked, places).into_iter().filter_map(|path| open(&path));
     for def in cursors.flat_map(|cursor| cursor.defs().to_vec()) {
@@ -26,7 +26,11 @@ pub(crate) fn defs(asked: &Asked<'_>, places: &Places<'_>) -> Vec<Arc<SourceDef>
 }
 
 /// The names of the instances of a source, as `--fields` and filters take them.
-pub(crate) fn of(source: &str, asked: &Asked<'_>, places: &Places<'_>) -> Vec<String> {
+pub(crate) fn of(
+    source: &str,
+    asked: &CompletedArgument<'_>,
+    places: &NameSources<'_>,
+) -> Vec<String> {
     let paths = recordings(asked, places);
     let mut names = Vec::new();
     for path in &paths {
@@ -59,7 +63,7 @@ fn names_of(history: &History, source: &str) -> Vec<String> {
 }
 
 /// The recordings that a command line is about: none for `record`.
-fn recordings(asked: &Asked<'_>, places: &Places<'_>) -> Vec<PathBuf> {
+fn recordings(asked: &CompletedArgument<'_>, places: &NameSources<'_>) -> Vec<PathBuf> {
     if asked.verb == "record" {
         return Vec::new();
     }

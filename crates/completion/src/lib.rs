@@ -33,7 +33,7 @@ const CANDIDATES_MAX: usize = 2000;
 
 /// Where names are found that the command line does not say.
 #[derive(Default)]
-pub struct Places<'a> {
+pub struct NameSources<'a> {
     /// The folder of the service's recordings.
     pub recordings: Option<PathBuf>,
     /// The folder of the service's store of log records.
@@ -44,7 +44,7 @@ pub struct Places<'a> {
     pub has_ended: Option<&'a dyn Fn() -> bool>,
 }
 
-impl Places<'_> {
+impl NameSources<'_> {
     fn has_ended(&self) -> bool {
         self.has_ended.is_some_and(|has_ended| has_ended())
     }
@@ -57,7 +57,12 @@ impl Places<'_> {
 /// characters at which the shell, too, begins a word (bash's `COMP_WORDBREAKS`): what stands before the
 /// last one of the word is left out.
 #[must_use]
-pub fn candidates(command: &Command, line: &str, breaks: &str, places: &Places<'_>) -> Vec<String> {
+pub fn candidates(
+    command: &Command,
+    line: &str,
+    breaks: &str,
+    places: &NameSources<'_>,
+) -> Vec<String> {
     let words = line::words(line);
     let Some((last, before)) = words.split_last() else { return Vec::new() };
     let Some(asked) = argument::at_the_end(command, before, &last.text) else { return Vec::new() };

@@ -8,15 +8,15 @@ use log_store::query::Filter;
 use log_store::words;
 use logring::LogLevel;
 
-use crate::Places;
-use crate::argument::Asked;
+use crate::NameSources;
+use crate::argument::CompletedArgument;
 
 /// Records whose words are told, and bytes of their messages.
 const RECORDS_MAX: usize = 1000;
 const MESSAGES_BYTES_MAX: usize = 1 << 20;
 
 /// The values of an option of a verb below `log`.
-pub(crate) fn of(id: &str, asked: &Asked<'_>, places: &Places<'_>) -> Vec<String> {
+pub(crate) fn of(id: &str, asked: &CompletedArgument<'_>, places: &NameSources<'_>) -> Vec<String> {
     match id {
         "level" => LogLevel::ALL.iter().map(|level| level.name().to_owned()).collect(),
         "logger" | "host" | "process" => names(id, asked, places),
@@ -26,13 +26,13 @@ pub(crate) fn of(id: &str, asked: &Asked<'_>, places: &Places<'_>) -> Vec<String
 }
 
 /// The store that a line names, else that of the service.
-fn archive(asked: &Asked<'_>, places: &Places<'_>) -> Option<LogArchive> {
+fn archive(asked: &CompletedArgument<'_>, places: &NameSources<'_>) -> Option<LogArchive> {
     let given = asked.positionals.first().map(Path::new);
     given.or(places.log_store.as_deref()).map(LogArchive::new)
 }
 
 /// Words of the newest messages, once a letter is typed: all of them are no help.
-fn words(asked: &Asked<'_>, places: &Places<'_>) -> Vec<String> {
+fn words(asked: &CompletedArgument<'_>, places: &NameSources<'_>) -> Vec<String> {
     let Some(archive) = archive(asked, places).filter(|_| !asked.value.is_empty()) else {
         return Vec::new();
     };
@@ -49,7 +49,7 @@ fn words(asked: &Asked<'_>, places: &Places<'_>) -> Vec<String> {
     words.filter_map(|word| std::str::from_utf8(word).ok().map(str::to_owned)).collect()
 }
 
-fn names(id: &str, asked: &Asked<'_>, places: &Places<'_>) -> Vec<String> {
+fn names(id: &str, asked: &CompletedArgument<'_>, places: &NameSources<'_>) -> Vec<String> {
     let Some(archive) = archive(asked, places) else { return Vec::new() };
     let Ok(names) = archive.names(&Filter::default(), &|| places.has_ended()) else {
         return Vec::new();

@@ -5,11 +5,11 @@ use sample::Level;
 use source::ALL;
 use trace::{Abi, CallId};
 
-use crate::argument::Asked;
-use crate::{Places, fields, hosts, in_list, instances, logs};
+use crate::argument::CompletedArgument;
+use crate::{NameSources, fields, hosts, in_list, instances, logs};
 
 /// The values of an argument that begin as what is typed, and others.
-pub(crate) fn of(asked: &Asked<'_>, places: &Places<'_>) -> Vec<String> {
+pub(crate) fn of(asked: &CompletedArgument<'_>, places: &NameSources<'_>) -> Vec<String> {
     let is_shown = matches!(asked.verb.as_str(), "record" | "play");
     match (asked.verb.as_str(), asked.id) {
         (_, "fields") => fields::of(asked, places),
@@ -27,7 +27,7 @@ pub(crate) fn of(asked: &Asked<'_>, places: &Places<'_>) -> Vec<String> {
 }
 
 /// Names of sources, as `-s` takes them: small for sums, in capitals for instances.
-fn subsystems(asked: &Asked<'_>, places: &Places<'_>) -> Vec<String> {
+fn subsystems(asked: &CompletedArgument<'_>, places: &NameSources<'_>) -> Vec<String> {
     let defs = instances::defs(asked, places);
     let start = asked.value.rfind([',', '+', '-']).map_or(0, |at| at + 1);
     let (before, typed) = asked.value.split_at(start);
@@ -38,7 +38,7 @@ fn subsystems(asked: &Asked<'_>, places: &Places<'_>) -> Vec<String> {
 }
 
 /// Amounts of processes, and fields of any source.
-fn heaviest(asked: &Asked<'_>, places: &Places<'_>) -> Vec<String> {
+fn heaviest(asked: &CompletedArgument<'_>, places: &NameSources<'_>) -> Vec<String> {
     match asked.value {
         value if value.contains(',') => Vec::new(),
         value if value.contains('.') => fields::of(asked, places),
@@ -65,7 +65,7 @@ fn calls(value: &str) -> Vec<String> {
 }
 
 /// Values of an option that a source declares: words, or names of instances.
-fn of_source(id: &str, asked: &Asked<'_>, places: &Places<'_>) -> Vec<String> {
+fn of_source(id: &str, asked: &CompletedArgument<'_>, places: &NameSources<'_>) -> Vec<String> {
     let Some((entry, option)) = source::options().find(|(_, option)| option.name == id) else {
         return Vec::new();
     };

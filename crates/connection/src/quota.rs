@@ -23,7 +23,7 @@ impl Quota {
 
     /// Takes a place; `None` if all are taken.
     #[must_use]
-    pub fn take(&self) -> Option<QuotaPlace> {
+    pub fn acquire(&self) -> Option<QuotaPlace> {
         // A place that is too much is given back at once.
         let before = self.taken.fetch_add(1, Ordering::AcqRel);
         let place = QuotaPlace(Arc::clone(&self.taken));
@@ -50,10 +50,10 @@ mod tests {
     #[test]
     fn a_place_is_free_again_when_it_is_dropped() {
         let quota = Quota::new(2);
-        let (first, second) = (quota.take(), quota.clone().take());
-        assert!(first.is_some() && second.is_some() && quota.take().is_none());
+        let (first, second) = (quota.acquire(), quota.clone().acquire());
+        assert!(first.is_some() && second.is_some() && quota.acquire().is_none());
         drop(first);
         assert_eq!(quota.taken(), 1);
-        assert!(quota.take().is_some());
+        assert!(quota.acquire().is_some());
     }
 }

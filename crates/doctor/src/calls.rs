@@ -76,9 +76,9 @@ pub(crate) fn examine() -> SystemCalls {
     }
 }
 
-type Found = (Result<Vec<Calls>, String>, CountingCost);
+type CountedCalls = (Result<Vec<Calls>, String>, CountingCost);
 
-fn by_kernel(kernel: &KernelTypes, bare_ns: f64) -> Result<Found, bpf::Error> {
+fn by_kernel(kernel: &KernelTypes, bare_ns: f64) -> Result<CountedCalls, bpf::Error> {
     let mut counts = SyscallCounts::open(kernel, &CountSettings::default())?;
     let not_selected_ns = getppid_ns();
     counts.watch(&[rustix::thread::gettid().as_raw_nonzero().get()])?;

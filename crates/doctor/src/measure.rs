@@ -72,10 +72,10 @@ pub(crate) fn measure(
     time_max: Duration,
 ) -> Measured {
     let mut clock = SystemClock;
-    let mut opened: Vec<Opened> = Vec::with_capacity(entries.len());
+    let mut opened: Vec<MeasuredSource> = Vec::with_capacity(entries.len());
     for entry in entries {
         host.probe_for(entry.name);
-        opened.push(Opened {
+        opened.push(MeasuredSource {
             def: entry,
             source: (entry.open)(host, context),
             table: Table::new(entry.fields.len()),
@@ -98,7 +98,7 @@ pub(crate) fn measure(
         round(host, &mut opened);
         done += 1;
     }
-    let source = |opened: &mut Opened| SourceCost {
+    let source = |opened: &mut MeasuredSource| SourceCost {
         def: opened.def,
         state: opened.state,
         median_ns: median(&mut opened.costs_ns),
@@ -107,7 +107,7 @@ pub(crate) fn measure(
     Measured { files: files(host, entries), sources, reads: done }
 }
 
-struct Opened {
+struct MeasuredSource {
     def: &'static Entry,
     source: Box<dyn Source>,
     table: Table,
@@ -115,7 +115,7 @@ struct Opened {
     costs_ns: Vec<u64>,
 }
 
-fn round(host: &mut Host, opened: &mut [Opened]) {
+fn round(host: &mut Host, opened: &mut [MeasuredSource]) {
     let mut clock = SystemClock;
     host.begin_tick();
     for opened in opened {

@@ -171,7 +171,7 @@ impl Description {
     }
 
     fn line(&self, arguments: &mut Arguments<'_>, width: &str) -> Result<Element, E> {
-        let mut painted = Painted::take(arguments);
+        let mut painted = Painted::from_arguments(arguments);
         let is_stacked = arguments.take("stack").is_some();
         let skips_scale = arguments.take("skipscale").is_some();
         check_axes(arguments)?;
@@ -187,7 +187,7 @@ impl Description {
     }
 
     fn area(&self, arguments: &mut Arguments<'_>) -> Result<Element, E> {
-        let mut painted = Painted::take(arguments);
+        let mut painted = Painted::from_arguments(arguments);
         let is_stacked = arguments.take("stack").is_some();
         let skips_scale = arguments.take("skipscale").is_some();
         check_axes(arguments)?;
@@ -212,7 +212,7 @@ impl Description {
 
     /// `STACK`: a line or an area like the one before, on top of it.
     fn stack(&self, arguments: &mut Arguments<'_>) -> Result<Element, E> {
-        let mut painted = Painted::take(arguments);
+        let mut painted = Painted::from_arguments(arguments);
         check_axes(arguments)?;
         painted.positional(arguments)?;
         let value = self.value(&painted.name)?;
@@ -243,7 +243,7 @@ impl Description {
     }
 
     fn tick(&self, arguments: &mut Arguments<'_>) -> Result<Element, E> {
-        let mut painted = Painted::take(arguments);
+        let mut painted = Painted::from_arguments(arguments);
         let fraction = arguments.take("fraction");
         painted.name_or_next(arguments)?;
         let fraction = fraction.or_else(|| arguments.next());
@@ -264,7 +264,7 @@ impl Description {
     }
 
     fn rule(&self, arguments: &mut Arguments<'_>) -> Result<Rule, E> {
-        let mut painted = Painted::take(arguments);
+        let mut painted = Painted::from_arguments(arguments);
         check_axes(arguments)?;
         let dashes = dashes(arguments)?;
         painted.positional(arguments)?;
@@ -307,7 +307,7 @@ impl Description {
     }
 
     fn xport(&self, arguments: &mut Arguments<'_>) -> Result<Element, E> {
-        let mut painted = Painted::take(arguments);
+        let mut painted = Painted::from_arguments(arguments);
         painted.positional(arguments)?;
         match self.value(&painted.name)? {
             Operand::Variable(variable) if self.is_series(variable) => {
@@ -342,7 +342,7 @@ struct Painted {
 }
 
 impl Painted {
-    fn take(arguments: &mut Arguments<'_>) -> Self {
+    fn from_arguments(arguments: &mut Arguments<'_>) -> Self {
         let name = arguments.take("vname");
         let color = arguments.take("color");
         let color2 = arguments.take("color2");

@@ -98,7 +98,8 @@ pub fn parse(
     default_font: Option<&str>,
     check_time: &dyn Fn(&str) -> Result<(), String>,
 ) -> Result<(Settings, Vec<String>), SettingsError> {
-    let mut reader = Reader { settings: Settings::default(), check_time, units_given: false };
+    let mut reader =
+        SettingsReader { settings: Settings::default(), check_time, units_given: false };
     if let Some(font) = default_font {
         reader.settings.set_default_family(font);
     }
@@ -172,13 +173,13 @@ pub(crate) fn read(
     Ok(others)
 }
 
-struct Reader<'a> {
+struct SettingsReader<'a> {
     settings: Settings,
     check_time: &'a dyn Fn(&str) -> Result<(), String>,
     units_given: bool,
 }
 
-impl Reader<'_> {
+impl SettingsReader<'_> {
     fn option(&mut self, letter: char, value: &str) -> Result<(), SettingsError> {
         let settings = &mut self.settings;
         match letter {

@@ -23,7 +23,7 @@ use crate::keyed::mac;
 const KEY_BYTES: usize = 32;
 
 /// What a request says about its sender.
-enum Given {
+enum SentCredentials {
     Token(Vec<u8>),
     Password { name: Vec<u8>, password: Vec<u8> },
 }
@@ -62,10 +62,12 @@ impl Logins {
 
     /// Whether the value of a header `Authorization` is that of a client that is known.
     pub(crate) async fn is_known(self: &Arc<Self>, header: &[u8], from: Option<IpAddr>) -> bool {
-        match Given::of(header) {
+        match SentCredentials::of(header) {
             None => false,
-            Some(Given::Token(token)) => self.is_token(&token) || self.refuse(from).await,
-            Some(Given::Password { name, password }) => self.is_user(name, password, from).await,
+            Some(SentCredentials::Token(token)) => self.is_token(&token) || self.refuse(from).await,
+            Some(SentCredentials::Password { name, password }) => {
+                self.is_user(name, password, from).await
+            }
         }
     }
 
@@ -186,14 +188,14 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-impl Given {
+impl SentCredentials {
     /// Reads `Bearer TOKEN` or `Basic BASE64`.
     fn of(header: &[u8]) -> Option<Self> {
         let header = header.trim_ascii();
         let space = header.iter().position(|&byte| byte == b' ')?;
         let (scheme, rest) = (&header[..space], header[space..].trim_ascii());
         if scheme.eq_ignore_ascii_case(b"bearer") {
-            return Some(Given::Token(rest.to_vec()));
+            return Some(SentCredentials::Token(rest.to_vec()));
         }
         if !scheme.eq_ignore_ascii_case(b"basic") {
             return None;
@@ -202,7 +204,7 @@ impl Given {
         let colon = name.iter().position(|&byte| byte == b':')?;
         let password = name.split_off(colon + 1);
         name.pop();
-        Some(Given::Password { name, password })
+        Some(SentCredentials::Password { name, password })
     }
 }
 
@@ -212,10 +214,10 @@ mod tests {
 
     #[test]
     fn headers_are_read() {
-        let given = |text: &str| match Given::of(text.as_bytes()) {
+        let given = |text: &str| match SentCredentials::of(text.as_bytes()) {
             None => "-".to_owned(),
-            Some(Given::Token(token)) => String::from_utf8(token).unwrap(),
-            Some(Given::Password { name, password }) => {
+            Some(SentCredentials::Token(token)) => String::from_utf8(token).unwrap(),
+            Some(SentCredentials::Password { name, password }) => {
                 format!("{} {}", String::from_utf8_lossy(&name), String::from_utf8_lossy(&password))
             }
         };

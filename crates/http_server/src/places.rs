@@ -8,11 +8,11 @@ use tokio::sync::Notify;
 /// All places of a server.
 pub(crate) struct Places {
     most: usize,
-    state: Mutex<State>,
+    state: Mutex<PlacesState>,
 }
 
 #[derive(Default)]
-struct State {
+struct PlacesState {
     taken: usize,
     next: u64,
     /// Connections that wait for a request or for their client, by the time since when.
@@ -20,7 +20,7 @@ struct State {
 }
 
 /// The place of one connection; free again when it is dropped.
-pub(crate) struct Place {
+pub(crate) struct ConnectionPlace {
     places: Arc<Places>,
     end: Arc<Notify>,
     /// Since when it waits; 0 if it works.
@@ -28,11 +28,11 @@ pub(crate) struct Place {
 }
 
 /// How a place was found.
-pub(crate) enum Found {
+pub(crate) enum FoundPlace {
     /// One was free.
-    Free(Place),
+    Free(ConnectionPlace),
     /// Another connection gives way.
-    Instead(Place),
+    Instead(ConnectionPlace),
     /// All connections work.
     None,
 }
@@ -42,27 +42,28 @@ impl Places {
         Arc::new(Places { most: most.max(1), state: Mutex::default() })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PlacesState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A place for a new connection, which waits.
-    pub(crate) fn take(self: &Arc<Self>) -> Found {
+    pub(crate) fn acquire(self: &Arc<Self>) -> FoundPlace {
         let mut state = self.lock();
         let is_full = state.taken >= self.most;
         if is_full {
-            let Some((_, end)) = state.waiting.pop_first() else { return Found::None };
+            let Some((_, end)) = state.waiting.pop_first() else { return FoundPlace::None };
             end.notify_one();
         }
         state.taken += 1;
         drop(state);
-        let place = Place { places: self.clone(), end: Arc::default(), since: Mutex::new(0) };
+        let place =
+            ConnectionPlace { places: self.clone(), end: Arc::default(), since: Mutex::new(0) };
         place.waits();
-        if is_full { Found::Instead(place) } else { Found::Free(place) }
+        if is_full { FoundPlace::Instead(place) } else { FoundPlace::Free(place) }
     }
 }
 
-impl Place {
+impl ConnectionPlace {
     fn since(&self) -> MutexGuard<'_, u64> {
         self.since.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -92,7 +93,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         let since = *self.since();
         let mut state = self.places.lock();
@@ -105,30 +106,30 @@ impl Drop for Place {
 mod tests {
     use super::*;
 
-    fn place(found: Found) -> Place {
+    fn place(found: FoundPlace) -> ConnectionPlace {
         match found {
-            Found::Free(place) | Found::Instead(place) => place,
-            Found::None => panic!("no place"),
+            FoundPlace::Free(place) | FoundPlace::Instead(place) => place,
+            FoundPlace::None => panic!("no place"),
         }
     }
 
     #[test]
     fn the_one_that_waits_longest_gives_way_and_no_other() {
         let places = Places::new(3);
-        let [first, second, third] = [(); 3].map(|()| place(places.take()));
+        let [first, second, third] = [(); 3].map(|()| place(places.acquire()));
         first.works();
         second.waits();
         // The third has waited longest now.
-        let instead = places.take();
-        assert!(matches!(instead, Found::Instead(_)));
+        let instead = places.acquire();
+        assert!(matches!(instead, FoundPlace::Instead(_)));
         let fourth = place(instead);
         assert_eq!(places.lock().waiting.len(), 2);
         drop(third);
         second.works();
         fourth.works();
-        assert!(matches!(places.take(), Found::None));
+        assert!(matches!(places.acquire(), FoundPlace::None));
         drop(first);
-        assert!(matches!(places.take(), Found::Free(_)));
+        assert!(matches!(places.acquire(), FoundPlace::Free(_)));
         drop((second, fourth));
         let state = places.lock();
         assert_eq!((state.taken, state.waiting.len()), (0, 0));

@@ -25,7 +25,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::access::{Gate, HttpAccess};
 use crate::answer::{HttpAnswer, text_answer};
 use crate::patient::Patient;
-use crate::places::{Found, Place, Places};
+use crate::places::{ConnectionPlace, FoundPlace, Places};
 
 /// The buffer of a connection: no head may be longer.
 const HEAD_BYTES_MAX: usize = 16 << 10;
@@ -278,13 +278,13 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     G: Future<Output = io::Result<S>> + Send + 'static,
 {
-    let place = match shared.places.take() {
-        Found::Free(place) => place,
-        Found::Instead(place) => {
+    let place = match shared.places.acquire() {
+        FoundPlace::Free(place) => place,
+        FoundPlace::Instead(place) => {
             shared.closed.fetch_add(1, Ordering::Relaxed);
             place
         }
-        Found::None => {
+        FoundPlace::None => {
             shared.closed.fetch_add(1, Ordering::Relaxed);
             return;
         }
@@ -307,7 +307,7 @@ where
 async fn converse<S: AsyncRead + AsyncWrite + Unpin + Send>(
     stream: S,
     from: Option<IpAddr>,
-    place: &Place,
+    place: &ConnectionPlace,
     shared: &Arc<Shared>,
 ) {
     let longest = shared.settings.client_time_max;
@@ -329,7 +329,7 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin + Send>(
 async fn answer(
     request: Request<Incoming>,
     from: Option<IpAddr>,
-    place: &Place,
+    place: &ConnectionPlace,
     shared: &Arc<Shared>,
 ) -> HttpAnswer {
     if let Some(refusal) = shared.gate.refusal(request.headers(), from).await {

@@ -29,6 +29,6 @@ pub use layout::{
 pub use options::{LayoutLookup, List, Options};
 pub use selection::Selection;
 pub use source_option::{
-    Given, Idle, LetterRule, Lists, NameFilter, OptionKind, OptionValue, ParseOption, SourceOption,
-    SourceValues,
+    GivenValue, Idle, LetterRule, Lists, NameFilter, OptionKind, OptionValue, ParseOption,
+    SourceOption, SourceValues,
 };

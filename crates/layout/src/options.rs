@@ -6,7 +6,7 @@ use std::sync::Arc;
 use calendar::CivilZone;
 use sample::{Level, SourceDef};
 
-use crate::{Given, Layout, Selection, SourceOption, SourceValues};
+use crate::{GivenValue, Layout, Selection, SourceOption, SourceValues};
 
 /// `--top`: the order and the size of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ pub struct Options {
 
 impl Options {
     /// The value of an option that a source declares.
-    pub fn value(&self, option: &'static SourceOption) -> Given<'_> {
+    pub fn value(&self, option: &'static SourceOption) -> GivenValue<'_> {
         self.of_sources.of(option)
     }
 

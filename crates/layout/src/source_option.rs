@@ -239,9 +239,9 @@ impl SourceValues {
     }
 
     /// The value of an option.
-    pub fn of(&self, option: &'static SourceOption) -> Given<'_> {
+    pub fn of(&self, option: &'static SourceOption) -> GivenValue<'_> {
         let held = self.0.iter().find(|(known, _)| std::ptr::eq(*known, option));
-        Given { option, value: held.map(|(_, value)| value) }
+        GivenValue { option, value: held.map(|(_, value)| value) }
     }
 
     /// The values without letters that leave out idle instances
@@ -263,12 +263,12 @@ impl SourceValues {
 
 /// The value of one option, or its default if it was not given.
 #[derive(Clone, Copy, Debug)]
-pub struct Given<'a> {
+pub struct GivenValue<'a> {
     option: &'static SourceOption,
     value: Option<&'a OptionValue>,
 }
 
-impl<'a> Given<'a> {
+impl<'a> GivenValue<'a> {
     /// Whether it was given.
     pub fn is_set(self) -> bool {
         self.value.is_some()

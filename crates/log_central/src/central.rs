@@ -91,7 +91,7 @@ pub struct Central {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     is_stopping: Arc<AtomicBool>,
-    /// Its end wakes the threads that accept.
+    /// When this is dropped, the threads that accept wake up.
     stops: PipeWriter,
 }
 
@@ -176,7 +176,7 @@ impl Central {
 fn index_words(shared: &Shared) {
     let mut indexer = WordIndexer::new(&shared.folder);
     while !shared.is_stopping() {
-        let wait = match indexer.go_on(&|| shared.is_stopping()) {
+        let wait = match indexer.advance(&|| shared.is_stopping()) {
             Ok(_) => WORDS_WAIT,
             Err(error) => {
                 shared.complain(&format!("cannot say which words segments have: {error}"));

@@ -14,11 +14,11 @@ const KEPT: usize = 64;
 
 /// Parts that are known.
 pub(crate) struct ConstantParts {
-    known: Vec<Option<Box<Known>>>,
+    known: Vec<Option<Box<KnownConstant>>>,
 }
 
 /// A part, and what it was made of.
-struct Known {
+struct KnownConstant {
     /// The dictionary that call site and context were last found the same in.
     dictionary: u64,
     /// Whether call site and context are known: either may come into the dictionary later.
@@ -87,11 +87,11 @@ impl ConstantParts {
         if !slot.as_mut().is_some_and(|known| known.is_of(record, &numbers)) {
             *slot = None;
         }
-        &slot.get_or_insert_with(|| Known::of(record, numbers, make)).part
+        &slot.get_or_insert_with(|| KnownConstant::of(record, numbers, make)).part
     }
 }
 
-impl Known {
+impl KnownConstant {
     #[cold]
     fn of(
         record: &LogRecord<'_>,
@@ -100,7 +100,7 @@ impl Known {
     ) -> Box<Self> {
         let mut part = ConstantPart::default();
         make(&mut part);
-        Box::new(Known {
+        Box::new(KnownConstant {
             dictionary: record.dictionary.identity(),
             has: has(record),
             numbers,

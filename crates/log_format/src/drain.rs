@@ -187,7 +187,7 @@ impl Drain {
             if self.rings[first].time_ns.is_none_or(|time| time > horizon_ns) {
                 break;
             }
-            self.give(first, limit, sink)?;
+            self.pass_records(first, limit, sink)?;
         }
         sink.flush()?;
         for ring in self.rings.iter_mut().filter(|ring| ring.is_moved && !self.only_looks) {
@@ -267,7 +267,7 @@ impl Drain {
     }
 
     /// Gives the sink records of a ring up to a time, and at least one.
-    fn give(
+    fn pass_records(
         &mut self,
         number: usize,
         limit: u64,

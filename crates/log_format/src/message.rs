@@ -235,7 +235,7 @@ impl<'a> Message<'_, 'a> {
     }
 
     #[inline]
-    fn take(&mut self) -> Option<Argument<'a>> {
+    fn next_argument(&mut self) -> Option<Argument<'a>> {
         let value = self.argument(self.next);
         self.next += 1;
         value
@@ -295,7 +295,7 @@ impl<'a> Message<'_, 'a> {
 
     #[inline]
     fn put_next(&mut self, place: &[u8], spec: &Spec) {
-        match self.take() {
+        match self.next_argument() {
             Some(value) => self.put(value, spec),
             None => self.put_place(place),
         }
@@ -329,7 +329,7 @@ impl<'a> Message<'_, 'a> {
             format = rest;
             let value = match number {
                 Some(number) => self.argument(number),
-                None => self.take(),
+                None => self.next_argument(),
             };
             match value {
                 Some(value) => self.put(value, &spec),
@@ -399,7 +399,7 @@ impl<'a> Message<'_, 'a> {
     fn star(&mut self, format: &mut &[u8]) -> i64 {
         let value = match take_place(format) {
             Some(number) => self.argument(number),
-            None => self.take(),
+            None => self.next_argument(),
         };
         match value {
             Some((LogValue::Signed(number), _)) => number,

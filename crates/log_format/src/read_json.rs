@@ -64,7 +64,7 @@ impl ReadRecord {
     #[must_use]
     pub fn parse(line: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(line).ok()?;
-        let mut reader = Reader { rest: text.trim() };
+        let mut reader = JsonReader { rest: text.trim() };
         let Some(Value::Object(members)) = reader.value(2) else { return None };
         reader.rest.is_empty().then(|| Self::of(members))?
     }
@@ -224,11 +224,11 @@ fn time_of(text: &str) -> Option<u64> {
 }
 
 /// Reads values of JSON; every name that an object has twice comes twice.
-struct Reader<'a> {
+struct JsonReader<'a> {
     rest: &'a str,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     /// The next value, with objects this deep.
     fn value(&mut self, depth: usize) -> Option<Value> {
         match self.rest.bytes().next()? {
@@ -245,19 +245,19 @@ impl Reader<'_> {
     }
 
     fn object(&mut self, depth: usize) -> Option<Vec<(String, Value)>> {
-        self.take('{')?;
+        self.skip_mark('{')?;
         let mut members = Vec::new();
-        if self.take('}').is_some() {
+        if self.skip_mark('}').is_some() {
             return Some(members);
         }
         loop {
             self.space();
             let name = self.text()?;
-            self.take(':')?;
+            self.skip_mark(':')?;
             self.space();
             members.push((name, self.value(depth)?));
-            if self.take(',').is_none() {
-                self.take('}')?;
+            if self.skip_mark(',').is_none() {
+                self.skip_mark('}')?;
                 return Some(members);
             }
         }
@@ -268,7 +268,7 @@ impl Reader<'_> {
     }
 
     /// Takes a mark, and the space before it.
-    fn take(&mut self, mark: char) -> Option<()> {
+    fn skip_mark(&mut self, mark: char) -> Option<()> {
         self.space();
         self.rest = self.rest.strip_prefix(mark)?;
         Some(())

@@ -148,17 +148,17 @@ fn with_whole_folder(path: &Path) -> PathBuf {
 /// Runs an input: until its end, or until it is told to end.
 type Run = fn(&mut InputPlace) -> io::Result<()>;
 /// Opens what an input needs before the proxy works, so that a wrong target ends the start.
-type Open = fn(InputPlace) -> io::Result<Box<dyn FnOnce() -> io::Result<()> + Send>>;
+type OpenInput = fn(InputPlace) -> io::Result<Box<dyn FnOnce() -> io::Result<()> + Send>>;
 
 /// A form of input.
 struct InputForm {
-    /// Its name, which is that of its logger.
+    /// The name of the form, which is also that of its logger.
     name: &'static str,
     /// What is given behind the name; empty: nothing.
     target: &'static str,
     /// Whether it may also be left out.
     has_default: bool,
-    open: Open,
+    open: OpenInput,
     /// Whether it comes to an end by itself.
     has_end: bool,
 }

@@ -37,7 +37,7 @@ use log_protocol::cost::OwnCost;
 use log_protocol::frame::{self, FrameKind, Head, StreamMark};
 use log_protocol::handshake::{Hello, PeerRole};
 use log_protocol::{DICTIONARY, ProcessId, StreamId};
-use reading::{Gap, Taken};
+use reading::{Gap, RingRead};
 use report::{Standing, Undelivered};
 use syncing::{Synced, Syncing};
 use unreadable::Unreadable;
@@ -120,14 +120,14 @@ pub struct Proxy {
     marks_to_come: usize,
     /// What another store has of the rings that are read, and the central server's store has not.
     elsewhere: Vec<Gap>,
-    /// That of it which was sent and is not acknowledged yet.
+    /// The part of it that was sent and is not acknowledged yet.
     elsewhere_sent: Vec<Gap>,
     /// Processes of whose dictionaries the central server lacks a part, from these bytes on: it gets
     /// that before anything else.
     undefined: Vec<(ProcessId, u64)>,
     frames: Vec<u8>,
     heads: Vec<Head>,
-    taken: Vec<Taken>,
+    taken: Vec<RingRead>,
     batch: RingBatch,
     /// Why the spool refused the last frames: `errno` and words.
     refusal: Option<(u32, String)>,
@@ -297,7 +297,7 @@ impl Proxy {
     /// Lets the disk have what is unacknowledged for long, or what a `flush` waits for; then the
     /// rings' marks say so.
     fn sync(&mut self, now: Instant) {
-        if let Some(done) = self.syncing.take() {
+        if let Some(done) = self.syncing.take_synced() {
             self.take_synced(done, now);
         }
         let Some(since) = self.unsynced_since else { return };

@@ -140,8 +140,8 @@ impl LogArchive {
             let mut index = known.remove(number).unwrap_or_default();
             // Only this segment's own index changes: the others are shared with questions.
             let own = Arc::make_mut(&mut index);
-            let gone_on = own.go_on(&path, *number, is_closed, has_ended);
-            match gone_on {
+            let advanced = own.advance(&path, *number, is_closed, has_ended);
+            match advanced {
                 Ok(true) => drop(known.insert(*number, index)),
                 // Its head is not whole: nothing was committed to it.
                 Ok(false) => {}
@@ -330,7 +330,7 @@ impl LogArchive {
                 return Err(LogArchiveError::Ended);
             }
             let taken = segment.chunk_from(*at).and_then(|chunk| match chunk {
-                Some(chunk) => dictionaries.take(&segment, *at, &chunk),
+                Some(chunk) => dictionaries.add_chunk(&segment, *at, &chunk),
                 None => Ok(()),
             });
             taken.map_err(|error| self.io(index.number, error))?;

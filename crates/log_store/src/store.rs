@@ -48,7 +48,7 @@ use log_protocol::{DICTIONARY, GapReason, ProcessId, ProcessInfo, StreamId};
 use open_segment::OpenSegment;
 use segment::Segment;
 use segments::{AppendFile, FolderLockError, SegmentHead, lock_folder, sync_folder};
-use state::{State, StreamState};
+use state::{StoreState, StreamState};
 
 /// The file of a store that its server has locked.
 const LOCK: &str = "lock";
@@ -102,7 +102,7 @@ pub struct Store {
     /// Held for as long as the store is used.
     _lock: File,
     id: [u8; 16],
-    state: State,
+    state: StoreState,
     segment: Option<OpenSegment>,
     next_segment: u64,
     builder: Builder,
@@ -128,7 +128,7 @@ impl Store {
             settings,
             _lock: lock,
             id: new_id,
-            state: State::default(),
+            state: StoreState::default(),
             segment: None,
             next_segment: 0,
             builder,
@@ -200,7 +200,7 @@ impl Store {
             let opened = Segment::open(&path).map_err(|e| self.error(&path, e))?;
             let Some(mut segment) = opened else { continue };
             let first = segment.next(false).map_err(|e| self.error(&path, e))?;
-            if let Some(segment::Piece::Chunk(_, chunk)) = first
+            if let Some(segment::SegmentPart::Chunk(_, chunk)) = first
                 && chunk.is_checkpoint
             {
                 return Ok(at);
@@ -505,7 +505,7 @@ struct Loggers<'a> {
 }
 
 impl<'a> Loggers<'a> {
-    fn of(state: &'a State, chunk: &Chunk) -> Self {
+    fn of(state: &'a StoreState, chunk: &Chunk) -> Self {
         let bits = |part: &ProcessPart| {
             state.processes.get(&part.info.id).map(state::ProcessState::context_bits)
         };

@@ -34,11 +34,11 @@ struct Count<'a> {
     /// The first candidate that nobody has taken.
     next: AtomicUsize,
     has_failed: AtomicBool,
-    found: Mutex<io::Result<Found>>,
+    found: Mutex<io::Result<CountedRecords>>,
 }
 
 #[derive(Debug, Default)]
-struct Found {
+struct CountedRecords {
     records: u64,
     damaged: Vec<(PathBuf, u64, u64)>,
 }
@@ -78,7 +78,7 @@ impl StoreReader {
         Ok(told.get() + found.records)
     }
 
-    fn count_in(&self, candidates: &[Candidate], filter: &Filter) -> io::Result<Found> {
+    fn count_in(&self, candidates: &[Candidate], filter: &Filter) -> io::Result<CountedRecords> {
         let count = Count {
             folder: &self.folder,
             filter,
@@ -87,7 +87,7 @@ impl StoreReader {
             candidates,
             next: AtomicUsize::new(0),
             has_failed: AtomicBool::new(false),
-            found: Mutex::new(Ok(Found::default())),
+            found: Mutex::new(Ok(CountedRecords::default())),
         };
         let cpus = std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = cpus.min(THREADS_MAX).min(candidates.len().div_ceil(BLOCKS_AT_ONCE));
@@ -123,11 +123,11 @@ impl Count<'_> {
         }
     }
 
-    fn count(&self) -> io::Result<Found> {
+    fn count(&self) -> io::Result<CountedRecords> {
         // Of its own: threads would wait for each other at the memory of one expression.
         let filter = self.filter.clone();
         let mut opened = OpenedSegments::new(self.folder);
-        let (mut found, mut scratch) = (Found::default(), Vec::new());
+        let (mut found, mut scratch) = (CountedRecords::default(), Vec::new());
         while !self.has_failed.load(Ordering::Relaxed) {
             let from = self.next.fetch_add(BLOCKS_AT_ONCE, Ordering::Relaxed);
             let Some(rest) = self.candidates.get(from..).filter(|rest| !rest.is_empty()) else {

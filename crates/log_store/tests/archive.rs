@@ -224,7 +224,7 @@ fn random_questions_have_the_answers_of_the_whole_store() {
     for round in 0..16 {
         if round == 6 {
             // From here on with files of words.
-            WordIndexer::new(folder).go_on(&|| false).unwrap();
+            WordIndexer::new(folder).advance(&|| false).unwrap();
         }
         let limit = if round % 2 == 0 { 100_000 } else { 700 + random.index(500) };
         check(folder, &archive, &random_search(&mut random, span), limit);
@@ -333,7 +333,7 @@ fn a_question_reads_only_blocks_with_its_words() {
     let mut writers = Writers::new(folder, 17);
     writers.commits(300);
     drop(writers);
-    WordIndexer::new(folder).go_on(&|| false).unwrap();
+    WordIndexer::new(folder).advance(&|| false).unwrap();
     let first = segments(folder).remove(0);
     let mut bytes = std::fs::read(&first).unwrap();
     // A chunk ends with its last block.

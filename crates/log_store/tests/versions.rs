@@ -76,7 +76,7 @@ fn a_store_of_version_1_is_shown_as_before() {
     let filter = Filter { text: "größe".into(), words: vec!["end".to_owned()], ..all() };
     let (without, before) = shown(folder, &filter);
     assert_eq!(without.lines().count(), 1);
-    assert_eq!(WordIndexer::new(folder).go_on(&|| false).unwrap(), 1);
+    assert_eq!(WordIndexer::new(folder).advance(&|| false).unwrap(), 1);
     let (with, after) = shown(folder, &filter);
     assert_eq!(with, without);
     assert!(after < before, "{after} of {before}");

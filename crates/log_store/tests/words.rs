@@ -232,9 +232,9 @@ fn answers_are_the_same_with_and_without() {
     let filters: Vec<Filter> = (0..40).map(|_| filter(&mut random)).collect();
     let without: Vec<_> = filters.iter().map(|filter| found(store, filter)).collect();
     let mut indexer = WordIndexer::new(store);
-    assert_eq!(indexer.go_on(&|| false).unwrap(), segments as u64 - 1);
-    assert_eq!(indexer.go_on(&|| false).unwrap(), 0);
-    assert_eq!(WordIndexer::new(store).go_on(&|| false).unwrap(), 0);
+    assert_eq!(indexer.advance(&|| false).unwrap(), segments as u64 - 1);
+    assert_eq!(indexer.advance(&|| false).unwrap(), 0);
+    assert_eq!(WordIndexer::new(store).advance(&|| false).unwrap(), 0);
     let (mut most, mut least) = (0, 0);
     for (filter, (wanted, all)) in filters.iter().zip(&without) {
         let (records, looked) = found(store, filter);
@@ -269,7 +269,7 @@ fn answers_are_the_same_with_and_without() {
     let segments = files(store, "logs");
     let mut second = std::fs::OpenOptions::new().append(true).open(&segments[1]).unwrap();
     second.write_all(b"what is no chunk").unwrap();
-    let made = WordIndexer::new(store).go_on(&|| false).unwrap();
+    let made = WordIndexer::new(store).advance(&|| false).unwrap();
     assert!(made > 1, "{made}");
     for (filter, (wanted, _)) in filters.iter().zip(&without) {
         assert_eq!(&found(store, filter).0, wanted, "{filter:?}");
@@ -277,10 +277,10 @@ fn answers_are_the_same_with_and_without() {
     // A segment that goes takes its file with it, and what a kill left of making it.
     std::fs::remove_file(&segments[0]).unwrap();
     std::fs::write(segments[0].with_extension("words.new"), "begun").unwrap();
-    WordIndexer::new(store).go_on(&|| false).unwrap();
+    WordIndexer::new(store).advance(&|| false).unwrap();
     assert!(files(store, "new").is_empty());
     assert_eq!(files(store, "words").len(), files(store, "logs").len() - 1);
-    assert_eq!(WordIndexer::new(store).go_on(&|| true).unwrap(), 0);
+    assert_eq!(WordIndexer::new(store).advance(&|| true).unwrap(), 0);
 }
 
 /// The newest segment has a file of its own, which goes on while the segment does: also after another
@@ -315,7 +315,7 @@ fn the_newest_segment_is_searched_by_words_while_it_is_written() {
         if round % 2 == 0 {
             indexer = WordIndexer::new(store);
         }
-        assert_eq!(indexer.go_on(&|| false).unwrap(), 0);
+        assert_eq!(indexer.advance(&|| false).unwrap(), 0);
         let (with, without) = same("open");
         assert!(with < without, "{with} of {without}");
     }
@@ -323,13 +323,13 @@ fn the_newest_segment_is_searched_by_words_while_it_is_written() {
     assert!(found(store, &nowhere).1 * 4 < found(store, &Filter::default()).1);
     let path = &files(store, "open-words")[0];
     let whole = std::fs::read(path).unwrap();
-    WordIndexer::new(store).go_on(&|| false).unwrap();
+    WordIndexer::new(store).advance(&|| false).unwrap();
     assert_eq!(std::fs::read(path).unwrap(), whole, "all was known");
     // Torn anywhere: what is missing is written again.
     for _ in 0..3 {
         std::fs::write(path, &whole[..random.index(whole.len())]).unwrap();
         same("torn");
-        WordIndexer::new(store).go_on(&|| false).unwrap();
+        WordIndexer::new(store).advance(&|| false).unwrap();
         assert_eq!(std::fs::read(path).unwrap(), whole);
     }
     for _ in 0..6 {
@@ -348,20 +348,20 @@ fn the_newest_segment_is_searched_by_words_while_it_is_written() {
     let mut commits = Commits::new(store, 1 << 30);
     commits.add(30, &mut random);
     same("another end");
-    WordIndexer::new(store).go_on(&|| false).unwrap();
+    WordIndexer::new(store).advance(&|| false).unwrap();
     let (with, without) = same("another end, known");
     assert!(with < without, "{with} of {without}");
     // Closed: its file is that which is made without knowing anything.
     drop(commits);
     let mut commits = Commits::new(store, 1);
     commits.add(2, &mut random);
-    assert!(WordIndexer::new(store).go_on(&|| false).unwrap() > 0);
+    assert!(WordIndexer::new(store).advance(&|| false).unwrap() > 0);
     let made: Vec<_> =
         files(store, "words").iter().map(|path| std::fs::read(path).unwrap()).collect();
     let numbers = files(store, "open-words").len();
     assert_eq!(numbers, 1, "that of the newest");
     files(store, "words").iter().for_each(|path| std::fs::remove_file(path).unwrap());
-    WordIndexer::new(store).go_on(&|| false).unwrap();
+    WordIndexer::new(store).advance(&|| false).unwrap();
     let again: Vec<_> =
         files(store, "words").iter().map(|path| std::fs::read(path).unwrap()).collect();
     assert_eq!(made, again);
@@ -374,7 +374,7 @@ fn files_of_another_version_are_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path();
     make(store, 40, &mut random);
-    WordIndexer::new(store).go_on(&|| false).unwrap();
+    WordIndexer::new(store).advance(&|| false).unwrap();
     let filter = Filter { words: vec!["disk".to_owned()], ..Filter::default() };
     let wanted = found(store, &filter);
     let paths = [files(store, "words"), files(store, "open-words")].concat();
@@ -388,7 +388,7 @@ fn files_of_another_version_are_made_again() {
         std::fs::write(path, bytes).unwrap();
     }
     assert_eq!(found(store, &filter).0, wanted.0);
-    WordIndexer::new(store).go_on(&|| false).unwrap();
+    WordIndexer::new(store).advance(&|| false).unwrap();
     assert!(read() == made);
 }
 
@@ -407,7 +407,7 @@ fn records_without_a_logger_are_of_none() {
         head[16..24].fill(0);
         part.body.extend_from_slice(&head);
         commits.store.write(&batch, START_NS).unwrap();
-        WordIndexer::new(folder.path()).go_on(&|| false).unwrap();
+        WordIndexer::new(folder.path()).advance(&|| false).unwrap();
         let other = Filter { logger: "other".to_owned(), ..Filter::default() };
         let (records, looked) = found(folder.path(), &other);
         assert_eq!((records.len(), looked > 0), (usize::from(is_read), is_read));
@@ -429,7 +429,7 @@ fn a_store_keeps_to_its_size_with_its_files_of_words() {
     let folder = folder.path();
     let mut commits = Commits::new(folder, 8_000);
     commits.add(70, &mut Random::from_seed(9));
-    WordIndexer::new(folder).go_on(&|| false).unwrap();
+    WordIndexer::new(folder).advance(&|| false).unwrap();
     let bytes = |endings: &[&str]| -> u64 {
         let all = endings.iter().flat_map(|ending| files(folder, ending));
         all.map(|path| path.metadata().unwrap().len()).sum()

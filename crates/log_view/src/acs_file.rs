@@ -55,7 +55,7 @@ const OWN: [&[u8]; 10] = [
 
 /// What was in a file beside the records that are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Passed {
+pub struct PassedRecords {
     /// Records that were read.
     pub records: u64,
     /// Elements that are no log records.
@@ -64,11 +64,11 @@ pub struct Passed {
     pub malformed: u64,
 }
 
-impl Passed {
+impl PassedRecords {
     /// What was passed over, in words; `None` if nothing was.
     #[must_use]
     pub fn words(&self) -> Option<String> {
-        let Passed { others, malformed, .. } = self;
+        let PassedRecords { others, malformed, .. } = self;
         let said = format!(
             "passed over: {others} elements that are no log records, {malformed} damaged ones"
         );
@@ -79,7 +79,7 @@ impl Passed {
 /// A file that was read into a store.
 pub(crate) struct AcsFile {
     pub(crate) origin: StoreOrigin,
-    pub(crate) passed: Passed,
+    pub(crate) passed: PassedRecords,
     /// The store's folder goes with it.
     pub(crate) folder: tempfile::TempDir,
 }
@@ -113,7 +113,7 @@ pub(crate) fn read(
         writers: Vec::new(),
         by_name: HashMap::new(),
         batch: CommitBatch::default(),
-        passed: Passed::default(),
+        passed: PassedRecords::default(),
     };
     let mut buffer = Vec::new();
     loop {
@@ -124,7 +124,7 @@ pub(crate) fn read(
         let read =
             file.by_ref().take(READ_BYTES as u64).read_to_end(&mut buffer).map_err(failed)?;
         debug_assert_eq!(before + read, buffer.len());
-        import.take(&mut buffer, read == 0)?;
+        import.read_elements(&mut buffer, read == 0)?;
         if import.passed.records == 0 && before > ELEMENT_BYTES_MAX {
             return Err(ViewError::NoRecords(path.to_owned()));
         }
@@ -146,12 +146,12 @@ struct Import {
     writers: Vec<Writer>,
     by_name: HashMap<(Vec<u8>, Vec<u8>), usize>,
     batch: CommitBatch,
-    passed: Passed,
+    passed: PassedRecords,
 }
 
 impl Import {
     /// Takes the whole elements off the front of what was read.
-    fn take(&mut self, buffer: &mut Vec<u8>, is_end: bool) -> Result<(), ViewError> {
+    fn read_elements(&mut self, buffer: &mut Vec<u8>, is_end: bool) -> Result<(), ViewError> {
         let (mut at, mut ends) = (0, 0);
         while at < buffer.len() {
             match acs_element::next(&buffer[at..]) {

@@ -13,7 +13,7 @@ use crate::asked::{COLUMNS, Prompt, Question, TYPED_MAX, choose, levels};
 use crate::columns::Column;
 use crate::error::ViewError;
 use crate::export;
-use crate::filters::{NamedFilters, Shown, typed_regex};
+use crate::filters::{NamedFilters, ShownRecords, typed_regex};
 use crate::keys::{self, Action};
 use crate::origin::{LogOrigin, LooksForEnd};
 use crate::statistics::{CountedBy, Statistics};
@@ -35,7 +35,7 @@ pub(crate) type Present = fn(&TimeZone) -> Zoned;
 /// The state of the viewer except the terminal.
 pub(crate) struct App {
     pub(crate) origin: Box<dyn LogOrigin>,
-    pub(crate) shown: Shown,
+    pub(crate) shown: ShownRecords,
     pub(crate) named: NamedFilters,
     pub(crate) window: Window,
     pub(crate) prompt: Prompt,
@@ -59,7 +59,7 @@ impl App {
     /// The newest records of an origin.
     pub(crate) fn new(
         origin: Box<dyn LogOrigin>,
-        (shown, named): (Shown, NamedFilters),
+        (shown, named): (ShownRecords, NamedFilters),
         (zone, log_zone, present): (TimeZone, LogZone, Present),
     ) -> Self {
         App {
@@ -191,7 +191,7 @@ impl App {
             Action::SearchEarlier => self.search(LogOrder::NewestFirst, has_ended)?,
             Action::Unfiltered => {
                 let all_kinds = self.shown.filter.all_kinds;
-                self.shown = Shown::default();
+                self.shown = ShownRecords::default();
                 self.shown.filter.all_kinds = all_kinds;
                 self.filtered(has_ended)?;
             }

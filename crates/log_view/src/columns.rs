@@ -38,7 +38,7 @@ impl Column {
         Column::Level,
     ];
 
-    /// Its title.
+    /// The title of the column.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Column::Time => "TIME",
@@ -51,7 +51,7 @@ impl Column {
         }
     }
 
-    /// Its width on a screen of `width`; that of the text is what is left.
+    /// The width of the column on a screen of `width`; the text gets what is left.
     pub(crate) fn width(self, width: u16) -> u16 {
         match self {
             Column::Time if width >= DAY_WIDTH_MIN => 23,

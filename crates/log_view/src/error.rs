@@ -41,7 +41,7 @@ pub enum ViewError {
     Filters {
         /// The file.
         path: PathBuf,
-        /// Its line, from 1.
+        /// The line of the file, from 1.
         line: usize,
         /// What is wrong with it.
         why: String,

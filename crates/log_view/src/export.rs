@@ -8,7 +8,7 @@ use std::path::Path;
 use log_format::{FormatOptions, LogZone, format_named};
 
 use crate::error::ViewError;
-use crate::filters::Shown;
+use crate::filters::ShownRecords;
 use crate::origin::{LogOrigin, LooksForEnd};
 
 /// Bytes that are written at once.
@@ -28,7 +28,7 @@ const FORMS: [(&str, &str); 6] = [
 pub(crate) fn write(
     path: &Path,
     origin: &mut dyn LogOrigin,
-    shown: &Shown,
+    shown: &ShownRecords,
     zone: LogZone,
     has_ended: &LooksForEnd<'_>,
 ) -> Result<String, String> {

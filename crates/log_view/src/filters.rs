@@ -28,7 +28,7 @@ pub fn kept_filters(environment: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
 
 /// Which records are shown.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shown {
+pub(crate) struct ShownRecords {
     pub(crate) filter: Filter,
     /// The text that was asked for, as it was typed: `filter.regex` is made of it.
     pub(crate) typed: String,
@@ -50,7 +50,7 @@ pub(crate) fn typed_regex(typed: &str) -> Result<Regex, String> {
     })
 }
 
-impl Shown {
+impl ShownRecords {
     /// Shows those whose message has a text; all, if it is empty.
     pub(crate) fn set_text(&mut self, typed: &str) -> Result<(), String> {
         self.filter.regex = if typed.is_empty() { None } else { Some(typed_regex(typed)?) };
@@ -122,11 +122,11 @@ impl Shown {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NamedFilters {
     path: PathBuf,
-    pub(crate) filters: Vec<(String, Shown)>,
+    pub(crate) filters: Vec<(String, ShownRecords)>,
 }
 
 impl NamedFilters {
-    /// Those of a file, which need not be there.
+    /// The filters of a file, which need not be there.
     pub(crate) fn read(path: &Path) -> Result<Self, ViewError> {
         let failed = |source| ViewError::Io { path: path.to_owned(), source };
         let mut text = String::new();
@@ -137,7 +137,7 @@ impl NamedFilters {
         }
         let mut named = NamedFilters { path: path.to_owned(), filters: Vec::new() };
         for (number, line) in text.lines().enumerate() {
-            named.take(line.trim()).map_err(|why| ViewError::Filters {
+            named.read_line(line.trim()).map_err(|why| ViewError::Filters {
                 path: path.to_owned(),
                 line: number + 1,
                 why,
@@ -146,7 +146,7 @@ impl NamedFilters {
         Ok(named)
     }
 
-    fn take(&mut self, line: &str) -> Result<(), String> {
+    fn read_line(&mut self, line: &str) -> Result<(), String> {
         if line.is_empty() || line.starts_with('#') {
             return Ok(());
         }
@@ -154,7 +154,7 @@ impl NamedFilters {
             if self.filters.len() >= FILTERS_MAX {
                 return Err(format!("there are more than {FILTERS_MAX} filters"));
             }
-            self.filters.push((name.to_owned(), Shown::default()));
+            self.filters.push((name.to_owned(), ShownRecords::default()));
             return Ok(());
         }
         let (what, value) = line.split_once('=').ok_or("neither [NAME] nor WHAT = VALUE")?;
@@ -163,7 +163,7 @@ impl NamedFilters {
     }
 
     /// The filter of a name.
-    pub(crate) fn named(&self, name: &str) -> Result<Shown, ViewError> {
+    pub(crate) fn named(&self, name: &str) -> Result<ShownRecords, ViewError> {
         let found = self.filters.iter().find(|(one, _)| one == name);
         found.map(|(_, shown)| shown.clone()).ok_or_else(|| {
             let known: Vec<&str> = self.filters.iter().map(|(one, _)| one.as_str()).collect();
@@ -173,7 +173,7 @@ impl NamedFilters {
     }
 
     /// Keeps a filter under a name, in the place of an older one.
-    pub(crate) fn keep(&mut self, name: &str, shown: &Shown) -> Result<(), String> {
+    pub(crate) fn keep(&mut self, name: &str, shown: &ShownRecords) -> Result<(), String> {
         if name.is_empty() || name.contains([']', '[', '\n']) {
             return Err("a name has at least one letter and no bracket".to_owned());
         }
@@ -188,7 +188,7 @@ impl NamedFilters {
             return Err("a text that was given by an option is not kept: type it (t)".to_owned());
         }
         let mut kept = self.clone();
-        let shown = Shown {
+        let shown = ShownRecords {
             filter: Filter { from_ns: None, until_ns: None, ..shown.filter.clone() },
             typed: shown.typed.clone(),
         };

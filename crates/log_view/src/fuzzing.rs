@@ -14,7 +14,7 @@ use terminal::Theme;
 use crate::acs_file;
 use crate::app::{App, NextStep};
 use crate::asked::{Prompt, Question};
-use crate::filters::{NamedFilters, Shown};
+use crate::filters::{NamedFilters, ShownRecords};
 use crate::screen;
 use crate::store::StoreOrigin;
 
@@ -31,19 +31,19 @@ const RECORDS: &str = concat!(
 );
 
 /// A store of these records, and the file of filters that are kept.
-struct Made {
+struct GeneratedStore {
     scratch: tempfile::TempDir,
     store: tempfile::TempDir,
 }
 
-impl Made {
+impl GeneratedStore {
     fn new() -> std::io::Result<Self> {
         let scratch = tempfile::tempdir()?;
         let path = scratch.path().join("records.xml");
         std::fs::write(&path, RECORDS)?;
         let read = acs_file::read(&path, scratch.path(), &|| false);
         let read = read.map_err(std::io::Error::other)?;
-        Ok(Made { scratch, store: read.folder })
+        Ok(GeneratedStore { scratch, store: read.folder })
     }
 
     fn filters(&self) -> PathBuf {
@@ -52,7 +52,7 @@ impl Made {
 }
 
 thread_local! {
-    static MADE: std::io::Result<Made> = Made::new();
+    static MADE: std::io::Result<GeneratedStore> = GeneratedStore::new();
 }
 
 /// Presses the keys that bytes stand for: width and height of the screen, then a key for each.
@@ -75,7 +75,7 @@ fn press(store: &Path, filters: &Path, area: Rect, bytes: &[u8]) {
     let origin = StoreOrigin::new(store, "records".to_owned(), true);
     let present = |zone: &TimeZone| Timestamp::UNIX_EPOCH.to_zoned(zone.clone());
     let zones = (TimeZone::UTC, LogZone::default(), present as crate::app::Present);
-    let mut app = App::new(Box::new(origin), (Shown::default(), named), zones);
+    let mut app = App::new(Box::new(origin), (ShownRecords::default(), named), zones);
     app.newest(&|| false).expect("a sound store is read");
     for byte in bytes.iter().take(KEYS_MAX) {
         let key = key(*byte);

@@ -33,7 +33,7 @@ mod store;
 mod tests;
 mod window;
 
-pub use acs_file::Passed;
+pub use acs_file::PassedRecords;
 pub use central::Connect;
 pub use error::ViewError;
 pub use filters::kept_filters;

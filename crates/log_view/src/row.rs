@@ -84,7 +84,7 @@ impl Row {
         out
     }
 
-    /// Of these bytes.
+    /// The row of these bytes.
     pub(crate) fn decode(key: RecordKey, bytes: &[u8]) -> Option<Self> {
         let mut from = ByteCursor::new(bytes);
         let level = LogLevel::from_number(from.u8()?)?;

@@ -231,7 +231,7 @@ fn windows(app: &App, canvas: &mut Canvas<'_>) {
             choice(canvas, "Columns: Enter shows or hides, Esc closes", &lines, *chosen);
         }
         Prompt::Filters { chosen } => {
-            let line = |(name, shown): &(String, crate::filters::Shown)| {
+            let line = |(name, shown): &(String, crate::filters::ShownRecords)| {
                 plain(&format!("{name:<16} {}", shown.words()), canvas.theme)
             };
             let lines: Vec<String> = app.named.filters.iter().map(line).collect();

@@ -12,11 +12,11 @@ use ratatui_core::buffer::Buffer;
 use ratatui_crossterm::crossterm::event::Event;
 use terminal::{TakenTerminal, TerminalEvent, TerminalKind, Theme};
 
-use crate::acs_file::{self, Passed};
+use crate::acs_file::{self, PassedRecords};
 use crate::app::{App, NextStep, Present};
 use crate::central::{CentralOrigin, Connect};
 use crate::error::ViewError;
-use crate::filters::{NamedFilters, Shown};
+use crate::filters::{NamedFilters, ShownRecords};
 use crate::origin::LogOrigin;
 use crate::screen;
 use crate::store::StoreOrigin;
@@ -59,14 +59,14 @@ impl LogScreen {
         path: &Path,
         scratch: &Path,
         settings: ViewSettings,
-    ) -> Result<(Self, Passed), ViewError> {
+    ) -> Result<(Self, PassedRecords), ViewError> {
         let failed = |source| ViewError::Io { path: path.to_owned(), source };
         if std::fs::metadata(path).map_err(failed)?.is_dir() {
             if !log_store::is_store(path) {
                 return Err(ViewError::NoRecords(path.to_owned()));
             }
             let origin = StoreOrigin::new(path, path.display().to_string(), true);
-            return Ok((Self::new(Box::new(origin), settings, None)?, Passed::default()));
+            return Ok((Self::new(Box::new(origin), settings, None)?, PassedRecords::default()));
         }
         if !acs_file::is_xml(path).map_err(failed)? {
             return Err(ViewError::NoRecords(path.to_owned()));
@@ -96,7 +96,7 @@ impl LogScreen {
         let named = NamedFilters::read(&settings.filters)?;
         let shown = match &settings.named {
             Some(name) => named.named(name)?,
-            None => Shown { filter: settings.filter, typed: String::new() },
+            None => ShownRecords { filter: settings.filter, typed: String::new() },
         };
         let zones = (settings.zone, settings.log_zone, settings.present);
         let mut app = App::new(origin, (shown, named), zones);
@@ -123,7 +123,7 @@ impl LogScreen {
 fn show(app: &mut App, kind: &TerminalKind) -> Result<(), ViewError> {
     let theme = Theme { colour: kind.has_colour(), ascii: kind.is_ascii() };
     let terminal = RefCell::new(TakenTerminal::take()?);
-    let drawn = Drawn::default();
+    let drawn = LastDrawn::default();
     let has_ended = || {
         let mut terminal = terminal.borrow_mut();
         drawn.say_that_it_reads(&mut terminal, theme);
@@ -175,13 +175,13 @@ fn events_done(
 
 /// What was drawn last, for a message while something is read: the app is busy then.
 #[derive(Default)]
-struct Drawn {
+struct LastDrawn {
     screen: RefCell<Buffer>,
     /// When the key was taken that is worked on; `None`: no key, or it is said already.
     since: Cell<Option<Instant>>,
 }
 
-impl Drawn {
+impl LastDrawn {
     fn draw(
         &self,
         app: &mut App,

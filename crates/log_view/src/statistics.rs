@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use log_format::LogRecord;
 
 use crate::error::ViewError;
-use crate::filters::Shown;
+use crate::filters::ShownRecords;
 use crate::origin::{LogOrigin, LooksForEnd};
 use crate::row::escaped_name;
 
@@ -26,7 +26,7 @@ impl CountedBy {
     pub(crate) const ALL: [CountedBy; 4] =
         [CountedBy::Logger, CountedBy::Level, CountedBy::Host, CountedBy::Process];
 
-    /// Its name, for titles.
+    /// The name of the property, for titles.
     pub(crate) fn name(self) -> &'static str {
         match self {
             CountedBy::Logger => "logger",
@@ -86,7 +86,7 @@ impl Statistics {
     /// Counts the records that are shown.
     pub(crate) fn count(
         origin: &mut dyn LogOrigin,
-        shown: &Shown,
+        shown: &ShownRecords,
         has_ended: &LooksForEnd<'_>,
     ) -> Result<Self, ViewError> {
         let mut counting: [Counting; 4] = Default::default();
@@ -107,7 +107,7 @@ impl Statistics {
         Ok(Statistics { records, counts, is_part })
     }
 
-    /// Those of a kind.
+    /// The counts by one property.
     pub(crate) fn of(&self, by: CountedBy) -> &Counts {
         let at = CountedBy::ALL.iter().position(|one| *one == by).unwrap_or(0);
         &self.counts[at]

@@ -11,19 +11,19 @@ use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use terminal::Theme;
 
-use crate::acs_file::{self, Passed};
+use crate::acs_file::{self, PassedRecords};
 use crate::app::{App, NextStep};
 use crate::asked::Prompt;
 use crate::error::ViewError;
-use crate::filters::{NamedFilters, Shown};
+use crate::filters::{NamedFilters, ShownRecords};
 use crate::screen;
 
 const PLAIN: Theme = Theme { colour: false, ascii: false };
 
 /// A viewer of a file, with the folders it needs.
-struct Made {
+struct TestViewer {
     app: App,
-    passed: Passed,
+    passed: PassedRecords,
     folder: tempfile::TempDir,
     _store: tempfile::TempDir,
 }
@@ -37,7 +37,7 @@ fn element(level: &str, second: u32, attributes: &str, text: &str) -> String {
     )
 }
 
-impl Made {
+impl TestViewer {
     fn new(records: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.xml");
@@ -53,9 +53,9 @@ impl Made {
             "2026-01-02T00:00Z".parse::<jiff::Timestamp>().unwrap().to_zoned(zone.clone())
         };
         let zones = (TimeZone::UTC, LogZone::default(), present as crate::app::Present);
-        let mut app = App::new(Box::new(file.origin), (Shown::default(), named), zones);
+        let mut app = App::new(Box::new(file.origin), (ShownRecords::default(), named), zones);
         app.newest(&|| false)?;
-        Ok(Made { app, passed: file.passed, folder, _store: file.folder })
+        Ok(TestViewer { app, passed: file.passed, folder, _store: file.folder })
     }
 
     fn press(&mut self, code: KeyCode) -> NextStep {
@@ -105,7 +105,7 @@ const ORIGIN: &str = "File=\"a.cpp\" Line=\"7\" Routine=\"run\" Host=\"oak\" Pro
                       Thread=\"main\" SourceObject=\"CONTROL/DV01\"";
 
 /// A few records, one of them hostile, an element of another kind and one without a time.
-fn small() -> Made {
+fn small() -> TestViewer {
     let mut text = element("Info", 1, ORIGIN, "mount is ready");
     text += &element(
         "Warning",
@@ -116,14 +116,14 @@ fn small() -> Made {
     text += "<Archive TimeStamp=\"2026-01-01T00:00:02\"/>\n<Info>no time</Info>\n";
     text += &element("Debug", 3, ORIGIN, "日本語 bytes");
     text += &element("Error", 4, &format!("{ORIGIN} Antenna=\"DV01\" Priority=\"10\""), "lost");
-    Made::new(&text)
+    TestViewer::new(&text)
 }
 
 #[test]
 fn a_screen_shows_what_it_has_room_for() {
     let mut made = small();
-    assert_eq!(made.passed, Passed { records: 4, others: 1, malformed: 1 });
-    let titles = |made: &mut Made, width| {
+    assert_eq!(made.passed, PassedRecords { records: 4, others: 1, malformed: 1 });
+    let titles = |made: &mut TestViewer, width| {
         let lines = made.draw(width, 12);
         assert!(lines[0].ends_with("a.xml  all records") || width < 80, "{}", lines[0]);
         lines[1].split_whitespace().collect::<Vec<_>>().join(" ")
@@ -258,7 +258,7 @@ fn a_window_moves_over_all_records() {
         let level = if number % 100 == 7 { "Warning" } else { "Info" };
         let _ = write!(text, "{}", element(level, second, ORIGIN, &format!("number {number:04}")));
     }
-    let mut made = Made::new(&text);
+    let mut made = TestViewer::new(&text);
     made.draw(80, 24);
     let mut met = vec![made.app.window.key().unwrap()];
     loop {
@@ -321,14 +321,14 @@ fn a_file_that_is_cut_gives_what_is_whole() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.xml");
         std::fs::write(&path, &whole[..cut]).unwrap();
-        let made = Made::of(folder, &path).unwrap();
+        let made = TestViewer::of(folder, &path).unwrap();
         assert_eq!(made.passed.records, 1, "{cut}");
         assert_eq!(made.chosen(), "one");
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.xml");
     std::fs::write(&path, "<html><body>none</body></html>").unwrap();
-    assert!(matches!(Made::of(folder, &path), Err(ViewError::NoRecords(_))));
+    assert!(matches!(TestViewer::of(folder, &path), Err(ViewError::NoRecords(_))));
 }
 
 #[test]
@@ -340,5 +340,5 @@ fn a_search_that_is_ended_says_so_and_keeps_the_screen() {
     assert_eq!((made.notice(), made.chosen()), ("interrupted", "lost"));
     made.app.event(&event('N'), &|| false).unwrap();
     assert_eq!(made.chosen(), "mount is ready");
-    made.app.shown = Shown { filter: Filter::default(), typed: String::new() };
+    made.app.shown = ShownRecords { filter: Filter::default(), typed: String::new() };
 }

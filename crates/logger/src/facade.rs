@@ -16,7 +16,7 @@ const KEPT_MAX: usize = 10_000;
 
 /// Where a record of a facade comes from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct CallSite<'a> {
     pub(crate) file: &'a str,
     pub(crate) line: u32,
     pub(crate) module: &'a str,
@@ -28,7 +28,7 @@ pub(crate) struct Place<'a> {
 type Key = (usize, u32, u8, usize);
 
 /// What a key was found to be; a text that is not static may have the address of another.
-struct Known {
+struct KnownKey {
     file: String,
     target: String,
     site: u32,
@@ -36,11 +36,11 @@ struct Known {
 }
 
 thread_local! {
-    static KNOWN: RefCell<HashMap<Key, Known>> = RefCell::new(HashMap::new());
+    static KNOWN: RefCell<HashMap<Key, KnownKey>> = RefCell::new(HashMap::new());
 }
 
 /// The logger of a target, and the number of a place; 0 if that is not needed.
-fn look_up(place: &Place<'_>, needs_site: bool) -> Option<(u32, Logger)> {
+fn look_up(place: &CallSite<'_>, needs_site: bool) -> Option<(u32, Logger)> {
     let make = || {
         // A target that is too long is cut at a character.
         let mut end = place.target.len().min(abi::logger::NAME_BYTES_MAX);
@@ -82,7 +82,7 @@ fn look_up(place: &Place<'_>, needs_site: bool) -> Option<(u32, Logger)> {
             let (site, logger) = make()?;
             if known.len() < KEPT_MAX {
                 let (file, target) = (place.file.to_owned(), place.target.to_owned());
-                known.insert(key, Known { file, target, site, logger });
+                known.insert(key, KnownKey { file, target, site, logger });
             }
             Some((site, logger))
         })
@@ -91,12 +91,12 @@ fn look_up(place: &Place<'_>, needs_site: bool) -> Option<(u32, Logger)> {
 
 /// Whether a record of a place would be made.
 pub(crate) fn is_enabled(target: &str, level: LogLevel) -> bool {
-    let place = Place { file: "", line: 0, module: "", target, level };
+    let place = CallSite { file: "", line: 0, module: "", target, level };
     look_up(&place, false).is_some_and(|(_, logger)| logger.is_enabled(level))
 }
 
 /// Writes a record of a place.
-pub(crate) fn write(place: &Place<'_>, message: &str, attributes: &[(&str, LogValue<'_>)]) {
+pub(crate) fn write(place: &CallSite<'_>, message: &str, attributes: &[(&str, LogValue<'_>)]) {
     let Some((site, logger)) = look_up(place, true) else {
         return writer::count_dropped(place.level.number());
     };

@@ -5,7 +5,7 @@
 
 use logring::LogLevel;
 
-use crate::facade::{self, Place};
+use crate::facade::{self, CallSite};
 
 /// Writes the records of `log`.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ impl log::Log for LogAdapter {
     }
 
     fn log(&self, record: &log::Record<'_>) {
-        let place = Place {
+        let place = CallSite {
             file: record.file().unwrap_or_default(),
             line: record.line().unwrap_or(0),
             module: record.module_path().unwrap_or_default(),

@@ -11,7 +11,7 @@ use tracing_core::{Event, Level, Subscriber, span};
 use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::facade::{self, Place};
+use crate::facade::{self, CallSite};
 
 /// A layer for `tracing_subscriber::registry()`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,7 +19,7 @@ pub struct TracingLayer;
 
 /// A field's value.
 #[derive(Debug)]
-enum Kept {
+enum FieldValue {
     Signed(i64),
     Unsigned(u64),
     Float(f64),
@@ -27,14 +27,14 @@ enum Kept {
     Text(String),
 }
 
-impl Kept {
+impl FieldValue {
     fn value(&self) -> LogValue<'_> {
         match self {
-            Kept::Signed(number) => LogValue::Signed(*number),
-            Kept::Unsigned(number) => LogValue::Unsigned(*number),
-            Kept::Float(number) => LogValue::Float(*number),
-            Kept::Bool(is) => LogValue::Bool(*is),
-            Kept::Text(text) => LogValue::Text(text.as_bytes()),
+            FieldValue::Signed(number) => LogValue::Signed(*number),
+            FieldValue::Unsigned(number) => LogValue::Unsigned(*number),
+            FieldValue::Float(number) => LogValue::Float(*number),
+            FieldValue::Bool(is) => LogValue::Bool(*is),
+            FieldValue::Text(text) => LogValue::Text(text.as_bytes()),
         }
     }
 }
@@ -43,13 +43,13 @@ impl Kept {
 #[derive(Debug, Default)]
 struct Fields {
     message: String,
-    others: Vec<(&'static str, Kept)>,
+    others: Vec<(&'static str, FieldValue)>,
 }
 
 impl Fields {
-    fn put(&mut self, field: &Field, value: Kept) {
+    fn put(&mut self, field: &Field, value: FieldValue) {
         match value {
-            Kept::Text(text) if field.name() == "message" => self.message = text,
+            FieldValue::Text(text) if field.name() == "message" => self.message = text,
             // Recorded again: the later value holds.
             value => match self.others.iter_mut().find(|(name, _)| *name == field.name()) {
                 Some((_, known)) => *known = value,
@@ -61,30 +61,30 @@ impl Fields {
 
 impl Visit for Fields {
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.put(field, Kept::Float(value));
+        self.put(field, FieldValue::Float(value));
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.put(field, Kept::Signed(value));
+        self.put(field, FieldValue::Signed(value));
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.put(field, Kept::Unsigned(value));
+        self.put(field, FieldValue::Unsigned(value));
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.put(field, Kept::Bool(value));
+        self.put(field, FieldValue::Bool(value));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.put(field, Kept::Text(value.to_owned()));
+        self.put(field, FieldValue::Text(value.to_owned()));
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         let mut text = String::new();
         // A value that cannot be shown leaves what it has shown so far.
         let _ = write!(text, "{value:?}");
-        self.put(field, Kept::Text(text));
+        self.put(field, FieldValue::Text(text));
     }
 }
 
@@ -144,7 +144,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for TracingLayer {
         if !path.is_empty() {
             attributes.push(("span", LogValue::Text(path.as_bytes())));
         }
-        let place = Place {
+        let place = CallSite {
             file: metadata.file().unwrap_or_default(),
             line: metadata.line().unwrap_or(0),
             module: metadata.module_path().unwrap_or_default(),
@@ -155,12 +155,12 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for TracingLayer {
     }
 }
 
-fn copy(kept: &Kept) -> Kept {
+fn copy(kept: &FieldValue) -> FieldValue {
     match kept {
-        Kept::Signed(number) => Kept::Signed(*number),
-        Kept::Unsigned(number) => Kept::Unsigned(*number),
-        Kept::Float(number) => Kept::Float(*number),
-        Kept::Bool(is) => Kept::Bool(*is),
-        Kept::Text(text) => Kept::Text(text.clone()),
+        FieldValue::Signed(number) => FieldValue::Signed(*number),
+        FieldValue::Unsigned(number) => FieldValue::Unsigned(*number),
+        FieldValue::Float(number) => FieldValue::Float(*number),
+        FieldValue::Bool(is) => FieldValue::Bool(*is),
+        FieldValue::Text(text) => FieldValue::Text(text.clone()),
     }
 }

@@ -49,7 +49,7 @@ fn own_ssh() -> Vec<Vec<u8>> {
 }
 
 impl Hosts {
-    /// Those of a text; `ssh` logs in (`ssh` if there is none).
+    /// The hosts that a text names; `ssh` logs in (`ssh` if there is none).
     pub(crate) fn new((hosts, ssh): (&str, Option<&str>)) -> Result<Self, RemoteHostsError> {
         let logins = choose(split(hosts)?);
         let of_jobs =

@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-/// Those that run, each with the number of its host.
+/// The logins that run, each with the number of its host.
 #[derive(Default)]
 pub(crate) struct Logins(Vec<Login>);
 

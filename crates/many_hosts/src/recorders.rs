@@ -41,11 +41,11 @@ const HOPELESS: [i32; 3] = [2, 126, 127];
 /// What happens at a host, by its number.
 #[derive(Debug)]
 pub enum HostEvent {
-    /// Its recorder has begun: its machine, and its sources.
+    /// The recorder of a host has begun: its machine, and its sources.
     Begun(usize, Meta, Vec<Arc<SourceDef>>),
     /// A sample.
     Sample(usize, Box<Snapshot>),
-    /// Its recorder has ended as it was told to.
+    /// The recorder of a host has ended as it was told to.
     Done(usize),
     /// It has failed: why, and whether it is tried again.
     Failed(usize, String, bool),
@@ -267,7 +267,7 @@ fn read_stream(
     }
     let length = head_length(&start).map_err(damaged)?;
     let mut head = start.to_vec();
-    take(from, length - HEAD_START, &mut head)?;
+    read_bytes(from, length - HEAD_START, &mut head)?;
     let mut decoder = SampleDecoder::new(&head, known).map_err(io::Error::other)?;
     let defs = decoder.defs();
     give(StreamPart::Head(decoder.meta().clone(), defs.clone()))?;
@@ -277,7 +277,7 @@ fn read_stream(
         let length = length.ok_or_else(|| damaged(recording::Corrupt("a length is wrong")))?;
         frame.clear();
         frame.extend_from_slice(&start);
-        take(from, length - FRAME_START, &mut frame)?;
+        read_bytes(from, length - FRAME_START, &mut frame)?;
         let mut snapshot = Box::new(Snapshot::new(&defs));
         decoder.decode(&mut frame.as_slice(), &mut snapshot).map_err(damaged)?;
         give(StreamPart::Sample(snapshot))?;
@@ -298,7 +298,7 @@ pub fn fuzz_stream(mut bytes: &[u8], known: &[Arc<SourceDef>]) -> u64 {
 }
 
 /// Reads so many bytes; memory grows by what comes, not by what is announced.
-fn take(from: &mut impl Read, count: usize, to: &mut Vec<u8>) -> io::Result<()> {
+fn read_bytes(from: &mut impl Read, count: usize, to: &mut Vec<u8>) -> io::Result<()> {
     let count = count as u64;
     match from.take(count).read_to_end(to)? as u64 == count {
         true => Ok(()),

@@ -45,10 +45,10 @@ pub struct HostsTraced {
 
 /// Ends the traces.
 #[derive(Clone, Default)]
-pub struct TracesStop(Arc<Mutex<Running>>);
+pub struct TracesStop(Arc<Mutex<RunningTrace>>);
 
 #[derive(Default)]
-struct Running {
+struct RunningTrace {
     is_stopping: bool,
     stdins: Vec<(usize, ChildStdin)>,
     /// Hosts from which nothing has come yet.
@@ -332,7 +332,7 @@ impl TracesStop {
         stop
     }
 
-    fn lock(&self) -> MutexGuard<'_, Running> {
+    fn lock(&self) -> MutexGuard<'_, RunningTrace> {
         // A thread that panicked held it between whole changes.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// A source of which fields are metrics of node_exporter.
 pub struct KnownSource {
-    /// Its name.
+    /// The name of the source.
     pub source: &'static str,
     /// The label of its instances, if it has any.
     pub instance: &'static str,
@@ -283,7 +283,7 @@ pub enum MetricValue {
 /// these.
 #[derive(Debug)]
 pub struct MachineMetric {
-    /// Its name.
+    /// The name of the metric.
     pub name: &'static str,
     /// What it says.
     pub help: &'static str,

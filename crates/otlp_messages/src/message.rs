@@ -3,10 +3,10 @@
 /// `KeyValue`.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct KeyValue {
-    /// Its name.
+    /// The name of the attribute.
     #[prost(string, tag = "1")]
     pub key: String,
-    /// Its value.
+    /// The value of the attribute.
     #[prost(message, optional, tag = "2")]
     pub value: Option<AnyValue>,
 }
@@ -61,10 +61,10 @@ impl AnyValue {
 /// `InstrumentationScope`.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct OtlpScope {
-    /// Its name.
+    /// The name of the instrumentation scope.
     #[prost(string, tag = "1")]
     pub name: String,
-    /// Its version.
+    /// The version of the instrumentation scope.
     #[prost(string, tag = "2")]
     pub version: String,
 }

@@ -42,7 +42,7 @@ enum Content<'a> {
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
-    fn take(&mut self, length: usize) -> Result<&'a [u8], OtlpError> {
+    fn take_bytes(&mut self, length: usize) -> Result<&'a [u8], OtlpError> {
         let (taken, rest) =
             self.0.split_at_checked(length).ok_or(OtlpError::Protobuf("a field is cut"))?;
         self.0 = rest;
@@ -57,16 +57,16 @@ impl<'a> Fields<'a> {
         let content = match key.1 {
             WireType::Varint => Content::Varint(varint(&mut self.0)?),
             WireType::SixtyFourBit => {
-                let bytes = self.take(8)?.try_into().unwrap_or_default();
+                let bytes = self.take_bytes(8)?.try_into().unwrap_or_default();
                 Content::Fixed64(u64::from_le_bytes(bytes))
             }
             WireType::ThirtyTwoBit => {
-                let bytes = self.take(4)?.try_into().unwrap_or_default();
+                let bytes = self.take_bytes(4)?.try_into().unwrap_or_default();
                 Content::Fixed32(u32::from_le_bytes(bytes))
             }
             WireType::LengthDelimited => {
                 let length = usize::try_from(varint(&mut self.0)?).unwrap_or(usize::MAX);
-                Content::Bytes(self.take(length)?)
+                Content::Bytes(self.take_bytes(length)?)
             }
             _ => return Err(OtlpError::Protobuf("a group, which OTLP has none of")),
         };

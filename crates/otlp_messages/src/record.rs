@@ -61,9 +61,9 @@ pub enum OtlpValue<'a> {
 /// A name and a value.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OtlpAttribute<'a> {
-    /// Its name.
+    /// The name of the attribute.
     pub key: Cow<'a, str>,
-    /// Its value.
+    /// The value of the attribute.
     pub value: OtlpValue<'a>,
 }
 

@@ -17,14 +17,14 @@ pub fn parse(text: &str) -> Result<Vec<(String, String)>, String> {
         let before = scanner.rest;
         let item = scanner.item()?;
         scanner.skip_spaces();
-        let is_arrow = scanner.take("=>");
+        let is_arrow = scanner.take_word("=>");
         if let Item::Word(word) = &item
             && !is_arrow
             && word != "undef"
         {
             return Err(format!("`{word}` must be in quotes"));
         }
-        if !is_arrow && !scanner.rest.is_empty() && !scanner.take(",") {
+        if !is_arrow && !scanner.rest.is_empty() && !scanner.take_word(",") {
             let shown: String = before.chars().take(40).collect();
             return Err(format!("a comma is missing in `{shown}`"));
         }
@@ -34,7 +34,7 @@ pub fn parse(text: &str) -> Result<Vec<(String, String)>, String> {
         });
         // Several commas are as one.
         scanner.skip_spaces();
-        while scanner.take(",") {
+        while scanner.take_word(",") {
             scanner.skip_spaces();
         }
     }
@@ -65,7 +65,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn take(&mut self, word: &str) -> bool {
+    fn take_word(&mut self, word: &str) -> bool {
         let rest = self.rest.strip_prefix(word);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()

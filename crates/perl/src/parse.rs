@@ -145,7 +145,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes the text if it comes next, after blanks.
-    fn take(&mut self, text: &str) -> bool {
+    fn take_text(&mut self, text: &str) -> bool {
         self.blanks();
         let is_here = self.is_at(text);
         self.place += if is_here { text.len() } else { 0 };
@@ -159,7 +159,11 @@ impl<'a> Parser<'a> {
     }
 
     fn expect(&mut self, text: &str) -> Result<()> {
-        if self.take(text) { Ok(()) } else { Err(self.refuse(&format!("`{text}` is missing"))) }
+        if self.take_text(text) {
+            Ok(())
+        } else {
+            Err(self.refuse(&format!("`{text}` is missing")))
+        }
     }
 
     /// Parses one level deeper, within the limit.
@@ -184,7 +188,7 @@ impl<'a> Parser<'a> {
     fn statements(&mut self, in_block: bool) -> Result<Node> {
         let mut statements = Vec::new();
         loop {
-            while self.take(";") {}
+            while self.take_text(";") {}
             if self.peek().is_none() || (in_block && self.peek() == Some(b'}')) {
                 break;
             }
@@ -210,14 +214,14 @@ impl<'a> Parser<'a> {
 
     /// A statement, and whether it ends with a block.
     fn statement(&mut self) -> Result<(Node, bool)> {
-        if self.take("if") {
+        if self.take_text("if") {
             return Ok((self.nested(|parser| parser.condition(false))?, true));
         }
-        if self.take("unless") {
+        if self.take_text("unless") {
             return Ok((self.nested(|parser| parser.condition(true))?, true));
         }
         let node = self.expression()?;
-        let (is_if, is_unless) = (self.take("if"), self.take("unless"));
+        let (is_if, is_unless) = (self.take_text("if"), self.take_text("unless"));
         if !is_if && !is_unless {
             return Ok((node, false));
         }
@@ -237,9 +241,9 @@ impl<'a> Parser<'a> {
             condition = Node::Not(Box::new(condition));
         }
         let then = self.block()?;
-        let otherwise = if self.take("elsif") {
+        let otherwise = if self.take_text("elsif") {
             Some(self.nested(|parser| parser.condition(false))?)
-        } else if self.take("else") {
+        } else if self.take_text("else") {
             Some(self.block()?)
         } else {
             None
@@ -258,7 +262,7 @@ impl<'a> Parser<'a> {
     fn expression(&mut self) -> Result<Node> {
         self.nested(|parser| {
             let mut left = parser.conjunction()?;
-            while parser.take("or") {
+            while parser.take_text("or") {
                 parser.count_operator()?;
                 let right = parser.conjunction()?;
                 left = Node::Logic(Logic::Or, Box::new(left), Box::new(right));
@@ -269,7 +273,7 @@ impl<'a> Parser<'a> {
 
     fn conjunction(&mut self) -> Result<Node> {
         let mut left = self.negation()?;
-        while self.take("and") {
+        while self.take_text("and") {
             self.count_operator()?;
             let right = self.negation()?;
             left = Node::Logic(Logic::And, Box::new(left), Box::new(right));
@@ -278,7 +282,7 @@ impl<'a> Parser<'a> {
     }
 
     fn negation(&mut self) -> Result<Node> {
-        if self.take("not") {
+        if self.take_text("not") {
             let inner = self.nested(Self::negation)?;
             return Ok(Node::Not(Box::new(inner)));
         }
@@ -319,7 +323,7 @@ impl<'a> Parser<'a> {
 
     fn choice(&mut self) -> Result<Node> {
         let condition = self.level(0)?;
-        if !self.take("?") {
+        if !self.take_text("?") {
             return Ok(condition);
         }
         let then = self.assignment()?;
@@ -396,7 +400,7 @@ impl<'a> Parser<'a> {
     fn unary(&mut self) -> Result<Node> {
         self.blanks();
         for (text, down) in [("++", false), ("--", true)] {
-            if self.take(text) {
+            if self.take_text(text) {
                 let start = self.place;
                 let Some(target) = self.nested(Self::unary).map(target_of)? else {
                     self.place = start;
@@ -409,15 +413,15 @@ impl<'a> Parser<'a> {
             self.place += 1;
             return Ok(Node::Not(Box::new(self.nested(Self::unary)?)));
         }
-        if self.take("-") {
+        if self.take_text("-") {
             return Ok(Node::Negate(Box::new(self.nested(Self::unary)?)));
         }
-        if self.take("+") {
+        if self.take_text("+") {
             return self.nested(Self::unary);
         }
         let mut base = self.primary()?;
         for (text, down) in [("++", false), ("--", true)] {
-            if self.take(text) {
+            if self.take_text(text) {
                 let Some(target) = target_of(base) else {
                     return Err(self.refuse("this cannot be incremented or decremented"));
                 };
@@ -553,7 +557,7 @@ impl<'a> Parser<'a> {
     }
 
     fn declaration(&mut self) -> Result<Node> {
-        if !self.take("(") {
+        if !self.take_text("(") {
             self.blanks();
             return match self.peek() {
                 Some(b'$') => self.primary(),
@@ -590,8 +594,8 @@ impl<'a> Parser<'a> {
     fn arguments(&mut self, least: usize, most: usize) -> Result<Vec<Node>> {
         let mut arguments = Vec::new();
         self.blanks();
-        if self.take("(") {
-            if self.take(")") {
+        if self.take_text("(") {
+            if self.take_text(")") {
                 return Ok(self.default_argument(least, most));
             }
             self.list(&mut arguments)?;
@@ -633,7 +637,7 @@ impl<'a> Parser<'a> {
                 Node::ArrayLength { last: false } => Node::Elements,
                 node => node,
             });
-            if !self.take(",") {
+            if !self.take_text(",") {
                 return Ok(());
             }
         }

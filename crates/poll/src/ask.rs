@@ -247,7 +247,7 @@ impl OpenSession {
                 if let Some(index) = index
                     && let Ok(device) = &mut devices[index]
                 {
-                    device.take(ended.token, ended.result, (now, wall_ns()));
+                    device.end_request(ended.token, ended.result, (now, wall_ns()));
                     touched.push(index);
                 }
             })?;

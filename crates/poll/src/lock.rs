@@ -55,7 +55,7 @@ impl LockFile {
     ///
     /// # Errors
     /// If another process has it, or the file cannot be made.
-    pub fn take(path: &Path, pid: u32, now_s: i64) -> Result<Self, LockError> {
+    pub fn acquire(path: &Path, pid: u32, now_s: i64) -> Result<Self, LockError> {
         let failed = |error| LockError::Make { path: path.display().to_string(), error };
         let mut name = path.as_os_str().to_owned();
         name.push(format!("_{pid}"));

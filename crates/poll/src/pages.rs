@@ -19,7 +19,7 @@ pub use banner::write_banner;
 pub use columns::Summary;
 pub use files::{DeviceFacts, PageError, PageWriter, Redraw};
 pub use page::{PageFacts, page};
-pub use picture::{Drawn, draw, summarize};
+pub use picture::{DrawnPicture, draw, summarize};
 pub use rrd_history::rrd_history;
 
 use crate::Periods;

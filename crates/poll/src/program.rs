@@ -65,7 +65,7 @@ pub(crate) enum ProgramError {
     Timeout(Duration),
 }
 
-struct Running {
+struct RunningProgram {
     place: usize,
     child: Option<Child>,
     output: Option<File>,
@@ -114,7 +114,7 @@ pub(crate) fn run_all(
     };
     let spawner = Spawner::new(signals.mask());
     let mut taken: Vec<Signal> = Vec::new();
-    let mut running: Vec<Running> = Vec::new();
+    let mut running: Vec<RunningProgram> = Vec::new();
     let mut next = 0;
     while next < calls.len() || !running.is_empty() {
         while next < calls.len() && running.len() < AT_ONCE {
@@ -158,7 +158,7 @@ pub(crate) fn run_all(
 }
 
 /// Kills a program whose time is over.
-fn expire(one: &mut Running, results: &mut [ProgramOutput], limit: Duration) {
+fn expire(one: &mut RunningProgram, results: &mut [ProgramOutput], limit: Duration) {
     if one.is_killed || clock::now() < one.ends {
         return;
     }
@@ -177,7 +177,7 @@ fn start(
     spawner: &Spawner,
     place: usize,
     limit: Duration,
-) -> Result<Running, ProgramError> {
+) -> Result<RunningProgram, ProgramError> {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| ProgramError::System(error.into()))?;
     let null = File::open("/dev/null")?;
@@ -204,7 +204,7 @@ fn start(
     let now = clock::now();
     let child = spawner.spawn(launch, now).map_err(|(_, error)| error)?;
     rustix::io::ioctl_fionbio(&read, true).map_err(|error| ProgramError::System(error.into()))?;
-    Ok(Running {
+    Ok(RunningProgram {
         place,
         child: Some(child),
         output: Some(File::from(read)),
@@ -216,7 +216,7 @@ fn start(
 }
 
 /// Waits for output, an exit or the end of a time limit, and reads what there is.
-fn wait(running: &mut [Running]) {
+fn wait(running: &mut [RunningProgram]) {
     if running.is_empty() {
         return;
     }

@@ -72,7 +72,7 @@ pub struct RoundReport {
 
 /// What came of writing.
 #[derive(Default)]
-struct Written {
+struct WriteSummary {
     /// Log files whose counters were reset.
     reset_count: usize,
     failed_count: usize,
@@ -219,8 +219,8 @@ impl Rounds {
         report: &RoundReport,
         wall_ns: &dyn Fn() -> i64,
         say: &mut dyn FnMut(String),
-    ) -> Written {
-        let (mut written, mut notices) = (Written::default(), Notices::default());
+    ) -> WriteSummary {
+        let (mut written, mut notices) = (WriteSummary::default(), Notices::default());
         if !self.has_banner && !self.settings.is_log_only {
             self.has_banner = true;
             if let Err(error) = crate::pages::write_banner(&config.global) {

@@ -92,12 +92,12 @@ pub struct Share {
 
 #[derive(Debug)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<ShareState>,
     woken: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct ShareState {
     lease: Lease,
     /// Whether a round is made: slots are given away between rounds only.
     in_round: bool,
@@ -136,7 +136,7 @@ impl Turn {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ShareState> {
         // Nothing that holds it can leave a half-made state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -165,7 +165,7 @@ impl Share {
     pub fn join(settings: ShareSettings, configs: &[&Config], say: SayShare) -> io::Result<Self> {
         ShareSettings::check_name(&settings.name).map_err(io::Error::other)?;
         let session = u64::from_le_bytes(connection::random::<8>()?);
-        let state = State {
+        let state = ShareState {
             lease: Lease::new(&settings.name, session),
             in_round: false,
             is_ending: false,
@@ -325,7 +325,7 @@ impl Beats {
             let pause = Duration::from_millis(state.lease.lease_ms() / BEATS);
             // What cannot be written is tried at the next beat.
             let is_away = self.is_away;
-            let is_idle = |state: &mut State| {
+            let is_idle = |state: &mut ShareState| {
                 !state.is_ending && (is_away || state.in_round || !state.lease.has_to_give())
             };
             let waited = self.shared.woken.wait_timeout_while(state, pause, is_idle);

@@ -68,7 +68,7 @@ impl TargetAccount {
     ///
     /// # Errors
     /// If the file cannot be written; it is tried again at the next round.
-    pub fn take(
+    pub fn add_round(
         &mut self,
         config: usize,
         report: &RoundReport,
@@ -151,7 +151,9 @@ mod tests {
         let open = || TargetAccount::open((folder.path(), "x"), &[&config], &sources);
         let found = || read_targets(&path).unwrap();
         let mut account = open();
-        account.take(0, &report([("5", None), ("U", Some("no \u{1b}answer"))]), 1_000).unwrap();
+        account
+            .add_round(0, &report([("5", None), ("U", Some("no \u{1b}answer"))]), 1_000)
+            .unwrap();
         let both = found();
         let names: Vec<&str> = both.iter().map(|one| &*one.target).collect();
         assert_eq!(names, ["a", "b_c"], "a program is of no device");
@@ -165,16 +167,16 @@ mod tests {
         assert_eq!(failure.why, "no \u{1b}answer");
         assert_eq!((failure.since_ms, failure.at_ms, failure.is_over), (1_000, 1_000, false));
         // The device rests, and no write comes before ten seconds have passed.
-        account.take(0, &report([("5", None), ("U", None)]), 2_000).unwrap();
+        account.add_round(0, &report([("5", None), ("U", None)]), 2_000).unwrap();
         assert_eq!(found(), both);
-        account.take(0, &report([("5", None), ("U", None)]), 11_000).unwrap();
+        account.add_round(0, &report([("5", None), ("U", None)]), 11_000).unwrap();
         let later = TargetFailure { at_ms: 11_000, ..failure.clone() };
         assert_eq!(found()[1].failure.as_ref(), Some(&later));
         let mut account = open();
-        account.take(0, &report([("5", None), ("6", None)]), 12_000).unwrap();
+        account.add_round(0, &report([("5", None), ("6", None)]), 12_000).unwrap();
         let over = TargetFailure { is_over: true, ..later };
         assert_eq!(found()[1].failure.as_ref(), Some(&over));
-        account.take(0, &report([("U", None), ("U", Some("other"))]), 12_500).unwrap();
+        account.add_round(0, &report([("U", None), ("U", Some("other"))]), 12_500).unwrap();
         account.save(12_500).unwrap();
         let failures = found().into_iter().map(|one| one.failure.unwrap());
         let since: Vec<(String, i64)> = failures.map(|one| (one.why, one.since_ms)).collect();

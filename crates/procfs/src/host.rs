@@ -22,7 +22,7 @@ use sample::State;
 
 use crate::cost::Cost;
 use crate::probe::{Probe, Touch};
-use texts::Kept;
+use texts::TextCopies;
 
 /// Ticks between two attempts to open an absent file, which appears when a module is loaded or a
 /// filesystem is mounted.
@@ -104,7 +104,7 @@ pub struct Host {
     /// Only for `whit doctor` and the check before a recording.
     probe: Option<Box<Probe>>,
     /// Only for a recorder that keeps kernel texts.
-    kept: Option<Kept>,
+    kept: Option<TextCopies>,
 }
 
 impl Host {
@@ -436,7 +436,7 @@ impl Host {
     }
 
     /// Records the cost of a read that did not use a [`FileId`].
-    fn note(&mut self, path: &Path, begun: &crate::probe::Begun, failed: Option<State>) {
+    fn note(&mut self, path: &Path, begun: &crate::probe::PendingReading, failed: Option<State>) {
         let path = match &self.backing {
             Backing::Kernel { root } if root != Path::new("/") => {
                 path.strip_prefix(root).map_or(path.to_path_buf(), |rest| Path::new("/").join(rest))

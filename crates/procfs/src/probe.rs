@@ -44,7 +44,7 @@ pub(crate) struct Probe {
 }
 
 /// A reading that has begun.
-pub(crate) struct Begun {
+pub(crate) struct PendingReading {
     at_ns: u64,
     cost: Cost,
 }
@@ -67,8 +67,8 @@ impl Probe {
         self.touches.iter().map(|(path, touch)| (path.as_str(), touch))
     }
 
-    pub(crate) fn begin(cost: Cost) -> Begun {
-        Begun { at_ns: now_ns(), cost }
+    pub(crate) fn begin(cost: Cost) -> PendingReading {
+        PendingReading { at_ns: now_ns(), cost }
     }
 
     /// Records that the current reader got the bytes of an earlier read.
@@ -82,7 +82,14 @@ impl Probe {
     }
 
     /// Waits for the file's delay, then records a finished reading.
-    pub(crate) fn end(&mut self, path: &str, begun: &Begun, cost: Cost, tick: u64, state: State) {
+    pub(crate) fn end(
+        &mut self,
+        path: &str,
+        begun: &PendingReading,
+        cost: Cost,
+        tick: u64,
+        state: State,
+    ) {
         if let Some(&delay) = self.delays.get(path)
             && state == State::Ok
         {

@@ -103,7 +103,7 @@ pub struct QueryBudget<'a> {
 
 /// What a query had taken at some time.
 #[derive(Clone, Copy)]
-pub(crate) struct Taken {
+pub(crate) struct BudgetUse {
     series: usize,
     held: usize,
     samples: usize,
@@ -244,17 +244,17 @@ impl<'a> QueryBudget<'a> {
     }
 
     /// What is taken now.
-    pub(crate) fn taken(&self) -> Taken {
-        Taken { series: self.series.get(), held: self.held.get(), samples: self.samples.get() }
+    pub(crate) fn taken(&self) -> BudgetUse {
+        BudgetUse { series: self.series.get(), held: self.held.get(), samples: self.samples.get() }
     }
 
     /// How many bytes of samples were taken since.
-    pub(crate) fn samples_since(&self, before: Taken) -> usize {
+    pub(crate) fn samples_since(&self, before: BudgetUse) -> usize {
         self.samples.get().saturating_sub(before.samples)
     }
 
     /// Gives back what was taken since, except so many bytes.
-    pub(crate) fn give_back(&self, before: Taken, kept: usize) {
+    pub(crate) fn give_back(&self, before: BudgetUse, kept: usize) {
         self.series.set(before.series);
         self.samples.set(before.samples);
         self.held.set(before.held.saturating_add(kept));

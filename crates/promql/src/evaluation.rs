@@ -11,7 +11,7 @@ use promql_parser::label::Matcher;
 use crate::error::failed;
 use crate::growing::{Growing, reserve};
 use crate::labels::LabelSet;
-use crate::plan::{LOOKBACK_MS, Node, Place, Plan, Window};
+use crate::plan::{LOOKBACK_MS, Node, Plan, SelectorTimes, Window};
 use crate::storage::within;
 use crate::windows::Fold;
 use crate::{
@@ -172,7 +172,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The latest sample of each series of a selector.
-    fn latest(&self, place: &Place, step_ms: i64) -> Result<Vec<Element>, QueryError> {
+    fn latest(&self, place: &SelectorTimes, step_ms: i64) -> Result<Vec<Element>, QueryError> {
         let time_ms = place.time_ms(step_ms);
         let mut found = Vec::new();
         for series in &self.selected[place.index] {
@@ -203,7 +203,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// What the selector of a place asked for.
-    pub(crate) fn matchers_of(&self, place: &Place) -> &[Matcher] {
+    pub(crate) fn matchers_of(&self, place: &SelectorTimes) -> &[Matcher] {
         &self.plan.selections[place.index].matchers
     }
 

@@ -43,7 +43,7 @@ pub(crate) fn load(
             one.samples.retain(|sample| !is_stale(sample.value));
             let Some(&latest) = one.samples.last() else { continue };
             let (fold, last) = found.entry(one.labels).or_insert_with(|| (planned.begin(), latest));
-            fold.take(&one.samples);
+            fold.add_samples(&one.samples);
             *last = latest;
         }
         budget.give_back(begun, 0);

@@ -111,7 +111,7 @@ impl Evaluation<'_> {
                 Some(fold) => fold.result(bounds),
                 None => {
                     let mut fold = Fold::new(over, numbers, time_ms);
-                    fold.take(samples);
+                    fold.add_samples(samples);
                     fold.result(bounds)
                 }
             };

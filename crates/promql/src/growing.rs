@@ -116,7 +116,7 @@ pub(crate) struct StepValues {
 struct Run {
     /// The step of the first.
     step: u32,
-    /// Its place among the values.
+    /// The place of the value among the values.
     value: u32,
 }
 

@@ -18,12 +18,12 @@ const SAMPLES_AT_A_TIME: usize = 256;
 #[derive(Debug)]
 pub struct AnswerWriter {
     answer: QueryValue,
-    place: Place,
+    place: WritePosition,
 }
 
 /// How far an answer is written.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct WritePosition {
     is_begun: bool,
     item: usize,
     sample: usize,
@@ -33,13 +33,13 @@ impl AnswerWriter {
     /// Nothing is written yet.
     #[must_use]
     pub fn new(answer: QueryValue) -> Self {
-        AnswerWriter { answer, place: Place::default() }
+        AnswerWriter { answer, place: WritePosition::default() }
     }
 
     /// Writes some more, and says whether there is more after it.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// If `out` fails.
     pub fn write_next(&mut self, out: &mut impl Write) -> Result<bool, fmt::Error> {
         let item = self.place.item;
         let is_more = self.place.write_next(&self.answer, out)?;
@@ -63,7 +63,7 @@ pub fn answer_fits(answer: &QueryValue, bytes_max: usize) -> bool {
     {
         return true;
     }
-    let (mut room, mut place) = (Room(bytes_max), Place::default());
+    let (mut room, mut place) = (Room(bytes_max), WritePosition::default());
     loop {
         match place.write_next(answer, &mut room) {
             Ok(true) => {}
@@ -78,13 +78,13 @@ fn take_most(series: &[StepSeries], room: &mut Room) -> fmt::Result {
     write_begin("matrix", "[", room)?;
     for one in series {
         write_head(1, &one.labels, "values", room)?;
-        room.take(one.count().saturating_mul(SAMPLE_BYTES_MAX))?;
+        room.spend(one.count().saturating_mul(SAMPLE_BYTES_MAX))?;
         room.write_str("[]}")?;
     }
     room.write_str("]}")
 }
 
-impl Place {
+impl WritePosition {
     /// Writes some more of an answer, and says whether there is more after it.
     fn write_next(
         &mut self,
@@ -172,7 +172,7 @@ impl Place {
 struct Room(usize);
 
 impl Room {
-    fn take(&mut self, bytes: usize) -> fmt::Result {
+    fn spend(&mut self, bytes: usize) -> fmt::Result {
         self.0 = self.0.checked_sub(bytes).ok_or(fmt::Error)?;
         Ok(())
     }
@@ -180,7 +180,7 @@ impl Room {
 
 impl Write for Room {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.take(text.len())
+        self.spend(text.len())
     }
 }
 
@@ -199,7 +199,7 @@ fn write_head(item: usize, labels: &Labels, samples: &str, out: &mut impl Write)
 /// Writes labels as an object.
 ///
 /// # Errors
-/// Those of `out`.
+/// If `out` fails.
 pub fn write_labels(labels: &Labels, out: &mut impl Write) -> fmt::Result {
     out.write_char('{')?;
     for (index, (name, value)) in labels.iter().enumerate() {
@@ -216,7 +216,7 @@ pub fn write_labels(labels: &Labels, out: &mut impl Write) -> fmt::Result {
 /// Writes a text in quotes, escaped as Go does.
 ///
 /// # Errors
-/// Those of `out`.
+/// If `out` fails.
 pub fn write_text(text: &str, out: &mut impl Write) -> fmt::Result {
     out.write_char('"')?;
     for letter in text.chars() {

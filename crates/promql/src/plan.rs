@@ -47,7 +47,7 @@ pub(crate) enum Node {
     Number(f64),
     Text(String),
     /// The latest sample of each series.
-    Latest(Place),
+    Latest(SelectorTimes),
     /// The samples of each series in a window of time.
     Window(Window),
     Negate(Box<Node>),
@@ -57,7 +57,7 @@ pub(crate) enum Node {
 }
 
 /// Which times a selector looks at, and which series it selected.
-pub(crate) struct Place {
+pub(crate) struct SelectorTimes {
     /// The number of the selector among all selectors; of a subquery, its number among the subqueries.
     pub(crate) index: usize,
     /// A fixed time instead of that of the step.
@@ -65,7 +65,7 @@ pub(crate) struct Place {
     pub(crate) offset_ms: i64,
 }
 
-impl Place {
+impl SelectorTimes {
     /// The time to look at, at a step.
     pub(crate) fn time_ms(&self, step_ms: i64) -> i64 {
         self.at_ms.unwrap_or(step_ms) - self.offset_ms
@@ -74,7 +74,7 @@ impl Place {
 
 /// Samples in a window that ends at the time of its place.
 pub(crate) struct Window {
-    pub(crate) place: Place,
+    pub(crate) place: SelectorTimes,
     pub(crate) length_ms: i64,
     /// Where they come from: a selector, or a query evaluated at the steps of a period.
     pub(crate) subquery: Option<(Box<Node>, QuerySteps)>,
@@ -306,7 +306,7 @@ impl Planner {
         length_ms: i64,
         is_window: bool,
         period: QuerySteps,
-    ) -> Result<Place, QueryError> {
+    ) -> Result<SelectorTimes, QueryError> {
         let place =
             self.place(self.selections.len(), selector.at.as_ref(), selector.offset.as_ref())?;
         let from_ms = place.time_ms(period.start_ms) - length_ms;
@@ -321,7 +321,7 @@ impl Planner {
         index: usize,
         at: Option<&AtModifier>,
         offset: Option<&Offset>,
-    ) -> Result<Place, QueryError> {
+    ) -> Result<SelectorTimes, QueryError> {
         let at_ms = match at {
             None => None,
             Some(AtModifier::Start) => Some(self.whole.start_ms),
@@ -336,7 +336,7 @@ impl Planner {
             Some(Offset::Pos(offset)) => milliseconds(*offset)?,
             Some(Offset::Neg(offset)) => -milliseconds(*offset)?,
         };
-        Ok(Place { index, at_ms, offset_ms })
+        Ok(SelectorTimes { index, at_ms, offset_ms })
     }
 
     fn subquery(

@@ -97,18 +97,18 @@ impl Fold {
     }
 
     /// Takes the next samples.
-    pub(crate) fn take(&mut self, samples: &[SeriesPoint]) {
+    pub(crate) fn add_samples(&mut self, samples: &[SeriesPoint]) {
         let mut values = samples.iter().map(|sample| sample.value);
         match self {
-            Fold::Growth(growth, grown) => grown.take(samples, growth.is_counter),
+            Fold::Growth(growth, grown) => grown.add_samples(samples, growth.is_counter),
             Fold::LastTwo { before, last, .. } => match samples {
                 [.., one, other] => (*before, *last) = (Some(*one), Some(*other)),
                 [one] => *before = last.replace(*one),
                 [] => {}
             },
-            Fold::Line { at_ms, line, .. } => line.take(samples, *at_ms),
+            Fold::Line { at_ms, line, .. } => line.add_samples(samples, *at_ms),
             Fold::Smoothed { level, trend, smooth } => {
-                values.for_each(|value| smooth.take(value, *level, *trend));
+                values.for_each(|value| smooth.add_value(value, *level, *trend));
             }
             Fold::Pairs { counts, before, count } => {
                 for value in values {
@@ -192,7 +192,7 @@ pub(crate) struct Grown {
 }
 
 impl Grown {
-    fn take(&mut self, samples: &[SeriesPoint], is_counter: bool) {
+    fn add_samples(&mut self, samples: &[SeriesPoint], is_counter: bool) {
         let ([first, ..], [.., last]) = (samples, samples) else { return };
         if is_counter {
             let mut before = self.ends.map_or(0.0, |(_, last)| last.value);
@@ -260,7 +260,7 @@ pub(crate) struct Line {
 
 impl Line {
     /// Takes samples, their times from a time on; without one from the first on.
-    fn take(&mut self, samples: &[SeriesPoint], at_ms: Option<i64>) {
+    fn add_samples(&mut self, samples: &[SeriesPoint], at_ms: Option<i64>) {
         for sample in samples {
             let first = *self.first.get_or_insert(*sample);
             self.is_bent |= sample.value != first.value;
@@ -273,7 +273,7 @@ impl Line {
         }
     }
 
-    /// Its slope by second, and its value at the time.
+    /// The slope by second of the fitted line, and its value at the time.
     fn nearest(&self) -> Option<(f64, f64)> {
         let first = self.first.filter(|_| self.count > 1)?;
         if !self.is_bent {
@@ -299,7 +299,7 @@ pub(crate) struct Smooth {
 }
 
 impl Smooth {
-    fn take(&mut self, value: f64, level: f64, trend: f64) {
+    fn add_value(&mut self, value: f64, level: f64, trend: f64) {
         self.count += 1;
         if self.count == 1 {
             self.value = value;

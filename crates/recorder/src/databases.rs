@@ -36,7 +36,7 @@ pub use table::{DatabaseTable, NamedSource, TableError};
 use crate::messages::Notify;
 use ahead::ClockAhead;
 use daemon::{DaemonWriter, FILES_AT_ONCE, Prepared};
-use file::{Plan, SeriesFile, Writing, Written, folder_bytes};
+use file::{Plan, SeriesFile, WriteOutcome, Writing, folder_bytes};
 use grid::Grid;
 use table::{Fields, TABLE_BYTES_MAX, TableLine};
 
@@ -299,13 +299,13 @@ impl DatabaseView {
     }
 
     /// Takes note of how a write ended.
-    fn settle(&mut self, index: usize, written: Result<Written, String>) {
+    fn settle(&mut self, index: usize, written: Result<WriteOutcome, String>) {
         let series = &mut self.files[index];
         let was_failing = std::mem::replace(&mut series.is_failing, written.is_err());
         self.failing -= usize::from(was_failing);
         match written {
-            Ok(Written::Done { past }) => self.counts.past += past,
-            Ok(Written::BeyondLimit) => {
+            Ok(WriteOutcome::Done { past }) => self.counts.past += past,
+            Ok(WriteOutcome::BeyondLimit) => {
                 series.refuse();
                 self.counts.refused += 1;
                 if self.counts.refused == 1 {
@@ -364,7 +364,7 @@ impl DatabaseView {
                     let path = series.path.to_string_lossy().into_owned();
                     ready.push((index, path, series.readings(&sources)));
                 }
-                Ok(Prepared::BeyondLimit) => self.settle(index, Ok(Written::BeyondLimit)),
+                Ok(Prepared::BeyondLimit) => self.settle(index, Ok(WriteOutcome::BeyondLimit)),
                 Err(error) => self.settle(index, Err(error)),
             }
         }
@@ -379,7 +379,7 @@ impl DatabaseView {
             let done = match &sent {
                 Ok(_) => {
                     series.handed_over();
-                    Ok(Written::Done { past: 0 })
+                    Ok(WriteOutcome::Done { past: 0 })
                 }
                 // Some may have been taken: the file is asked for its last update.
                 Err(error) => {

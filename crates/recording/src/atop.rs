@@ -93,7 +93,7 @@ pub enum AtopError {
     TooOld {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The version of atop that wrote the file.
         version: String,
     },
     /// A version after those that are known.
@@ -104,7 +104,7 @@ pub enum AtopError {
     TooNew {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The version of atop that wrote the file.
         version: String,
     },
     /// A version that is known, with structures that are not.
@@ -115,7 +115,7 @@ pub enum AtopError {
     OtherSizes {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The version of atop that wrote the file.
         version: String,
         /// The size of the statistics of the machine.
         sstat: u64,

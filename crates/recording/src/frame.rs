@@ -123,8 +123,8 @@ impl BlockState {
     }
 
     /// Copies the latest sample to `snapshot`: of each source what its `focus` has.
-    pub(crate) fn give(&self, mappings: &[Mapping], focus: &[Focus], snapshot: &mut Snapshot) {
-        self.tick.give(snapshot);
+    pub(crate) fn copy_to(&self, mappings: &[Mapping], focus: &[Focus], snapshot: &mut Snapshot) {
+        self.tick.copy_to(snapshot);
         for (index, (source, mapping)) in self.sources.iter().zip(mappings).enumerate() {
             let sample = &mut snapshot.samples[index];
             snapshot.fresh[index] &= focus[index] != Focus::Nothing;

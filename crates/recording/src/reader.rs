@@ -465,7 +465,7 @@ impl Reader {
             }
             self.from_realtime_ns = i64::MIN;
             self.wanted = self.sequence;
-            self.give(snapshot);
+            self.copy_to(snapshot);
             return Ok(ReadOutcome::Sample);
         }
     }
@@ -478,8 +478,8 @@ impl Reader {
     }
 
     /// Copies the state to the snapshot.
-    fn give(&mut self, snapshot: &mut Snapshot) {
-        self.state.give(&self.mappings, &self.focus, snapshot);
+    fn copy_to(&mut self, snapshot: &mut Snapshot) {
+        self.state.copy_to(&self.mappings, &self.focus, snapshot);
         let unreadable = &mut snapshot.gap.samples_unreadable;
         *unreadable = unreadable.saturating_add(std::mem::take(&mut self.lost));
     }

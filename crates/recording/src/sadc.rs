@@ -373,7 +373,7 @@ struct Item<'a> {
 }
 
 /// The places of rows, by source and name.
-type Places = HashMap<(&'static str, Vec<u8>), usize>;
+type RowIndexes = HashMap<(&'static str, Vec<u8>), usize>;
 
 /// Whether a file of that name is one that `sadc` makes by itself: `sa26`, `sa20261126`.
 pub fn is_sadc_name(path: &Path) -> bool {

@@ -246,7 +246,7 @@ impl TickState {
     }
 
     /// Copies everything of the tick except the tables to `snapshot`.
-    pub(crate) fn give(&self, snapshot: &mut Snapshot) {
+    pub(crate) fn copy_to(&self, snapshot: &mut Snapshot) {
         let (values, sources) = (&self.values, self.sources);
         snapshot.monotonic_ns = values[MONOTONIC];
         snapshot.realtime_ns = self.realtime_ns();

@@ -246,7 +246,7 @@ impl SampleDecoder {
         self.state.texts.all_mut().iter_mut().for_each(|text| text.fresh = false);
         self.walker.walk(payload, &mut Replay(&mut self.state))?;
         self.ordinal = ordinal + 1;
-        self.state.give(&self.mappings, &self.focus, snapshot);
+        self.state.copy_to(&self.mappings, &self.focus, snapshot);
         *frames = &frames[FRAME_HEADER_BYTES + length..];
         Ok(true)
     }

@@ -5,7 +5,7 @@
 
 use text::c_number::to_int;
 
-use crate::window::{Place, Window, predict, trend};
+use crate::window::{SeriesPosition, Window, predict, trend};
 use crate::{EvaluateError as E, Node, Operator as O, Stack, order};
 
 /// RRDtool's factors, which are shorter than those of mathematics.
@@ -21,7 +21,7 @@ pub(crate) trait Inputs {
     /// Seconds since 1970 of the wall clock.
     fn now_s(&self) -> f64;
     /// The place in a series, if this is one.
-    fn place(&self) -> Option<Place<'_>>;
+    fn place(&self) -> Option<SeriesPosition<'_>>;
     /// The series that `node` reads, if it is a variable.
     fn window(&self, node: usize) -> Option<Window<'_>>;
 }
@@ -46,7 +46,7 @@ impl Inputs for Scalar<'_> {
         self.now_s
     }
 
-    fn place(&self) -> Option<Place<'_>> {
+    fn place(&self) -> Option<SeriesPosition<'_>> {
         None
     }
 
@@ -114,7 +114,7 @@ fn operate(
     }
 }
 
-fn of_place(operator: O, place: &Place<'_>) -> f64 {
+fn of_place(operator: O, place: &SeriesPosition<'_>) -> f64 {
     let now = || place.zone.civil(place.time_s);
     let before = || place.zone.civil(place.time_s.saturating_sub(place.step_s));
     match operator {

@@ -6,7 +6,7 @@
 use calendar::CivilZone;
 
 use crate::evaluate::{Inputs, run};
-use crate::window::{Place, Window};
+use crate::window::{SeriesPosition, Window};
 use crate::{EvaluateError as E, Node, Program, Stack};
 
 /// What a variable of the expression is.
@@ -117,8 +117,8 @@ impl Inputs for Evaluator<'_> {
         self.now_s
     }
 
-    fn place(&self) -> Option<Place<'_>> {
-        Some(Place {
+    fn place(&self) -> Option<SeriesPosition<'_>> {
+        Some(SeriesPosition {
             position: self.position,
             previous: self.previous,
             time_s: self.time_s,

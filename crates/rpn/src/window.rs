@@ -6,7 +6,7 @@ use text::c_number::{to_int, to_long};
 use crate::{EvaluateError as E, Operator as O, Stack, order};
 
 /// Where in a series an expression is evaluated.
-pub(crate) struct Place<'a> {
+pub(crate) struct SeriesPosition<'a> {
     /// How many values precede.
     pub(crate) position: usize,
     /// The result at the step before; unknown at the first.
@@ -43,7 +43,7 @@ fn steps(time_s: f32, step_s: i64) -> i32 {
 
 /// The average of the values of the last `duration` seconds; unknown at the begin of the series.
 pub(crate) fn trend(
-    place: &Place<'_>,
+    place: &SeriesPosition<'_>,
     window: &Window<'_>,
     duration: f64,
     ignores_unknown: bool,
@@ -84,7 +84,7 @@ pub(crate) fn trend(
 /// the length of the time, for PREDICTPERC the percentile, and the current value of the series.
 pub(crate) fn predict(
     operator: O,
-    place: &Place<'_>,
+    place: &SeriesPosition<'_>,
     window: Option<Window<'_>>,
     stack: &mut Stack,
 ) -> Result<(), E> {
@@ -122,7 +122,7 @@ pub(crate) fn predict(
 }
 
 fn collect(
-    place: &Place<'_>,
+    place: &SeriesPosition<'_>,
     window: &Window<'_>,
     count: usize,
     length_s: i32,

@@ -138,7 +138,7 @@ fn no_layout(head: &[u8], file_bytes: u64, version: u8, path: &Path) -> Error {
 
 /// Reads a header.  `bytes` are [`Shape::header_bytes`] from the start of the file.
 pub(crate) fn decode(shape: &Shape, bytes: &[u8], path: &Path) -> Result<RrdHeader> {
-    let reader = Reader { layout: &shape.layout, bytes, path };
+    let reader = StateReader { layout: &shape.layout, bytes, path };
     let layout = &shape.layout;
     let (sources, archives) = (to_usize(shape.sources), to_usize(shape.archives));
     let step_seconds = layout.long(bytes, layout.counts() + 2 * layout.long_bytes);
@@ -182,20 +182,20 @@ pub(crate) fn decode_live(
     header.consolidation.clear();
     header.current_row.clear();
     let offset = to_usize(shape.layout.live_offset(shape.sources, shape.archives));
-    Reader { layout: &shape.layout, bytes, path }.live(shape, offset, header)
+    StateReader { layout: &shape.layout, bytes, path }.live(shape, offset, header)
 }
 
 fn to_usize(value: u64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }
 
-struct Reader<'a> {
+struct StateReader<'a> {
     layout: &'a FileLayout,
     bytes: &'a [u8],
     path: &'a Path,
 }
 
-impl Reader<'_> {
+impl StateReader<'_> {
     fn damaged(&self, what: impl Into<String>, offset: usize) -> Error {
         Error::Damaged { path: self.path.to_owned(), what: what.into(), offset: offset as u64 }
     }

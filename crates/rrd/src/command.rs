@@ -35,7 +35,7 @@ use crate::restore;
 use crate::restructure;
 use crate::tune;
 
-type Done = Result<(), Failure>;
+type CommandResult = Result<(), Failure>;
 
 /// The commands of this crate, in the order of their help.
 pub const COMMANDS: &[&str] = &[
@@ -61,7 +61,7 @@ pub fn run(
     arguments: &[String],
     environment: &dyn CommandEnvironment,
     out: &mut dyn Write,
-) -> Option<Done> {
+) -> Option<CommandResult> {
     let mut run = Run { arguments, environment, out };
     Some(match command {
         "create" => run.create(),
@@ -93,7 +93,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn create(&mut self) -> Done {
+    fn create(&mut self) -> CommandResult {
         const OPTIONS: &[options::Definition] = &[
             value("start", 'b'),
             value("step", 's'),
@@ -151,17 +151,17 @@ impl Run<'_> {
         Ok(create::create(Path::new(file), &options, &definitions, now)?)
     }
 
-    fn update(&mut self) -> Done {
+    fn update(&mut self) -> CommandResult {
         results::update(self.arguments, self.environment)
     }
 
-    fn update_verbose(&mut self) -> Done {
+    fn update_verbose(&mut self) -> CommandResult {
         let (entries, done) = update_verbose(self.arguments, self.environment);
         self.write_entries(&entries)?;
         done
     }
 
-    fn write_entries(&mut self, entries: &[InfoEntry]) -> Done {
+    fn write_entries(&mut self, entries: &[InfoEntry]) -> CommandResult {
         let mut out = String::new();
         for (key, value) in entries {
             info::push_line(&mut out, key, value);
@@ -169,7 +169,7 @@ impl Run<'_> {
         Ok(self.out.write_all(out.as_bytes())?)
     }
 
-    fn dump(&mut self) -> Done {
+    fn dump(&mut self) -> CommandResult {
         const OPTIONS: &[options::Definition] =
             &[DAEMON, value("header", 'h'), flag("no-header", 'n')];
         let usage = || {
@@ -210,13 +210,13 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn last(&mut self) -> Done {
+    fn last(&mut self) -> CommandResult {
         let last = last(self.arguments, self.environment);
         writeln!(self.out, "{}", last.as_ref().copied().unwrap_or(-1))?;
         last.map(|_| ())
     }
 
-    fn last_update(&mut self) -> Done {
+    fn last_update(&mut self) -> CommandResult {
         let parsed = parse(self.arguments, &[DAEMON])?;
         let [file] = parsed.words.as_slice() else {
             let usage = "Usage: rrdtool lastupdate [--daemon|-d <addr>] <file>";
@@ -227,18 +227,18 @@ impl Run<'_> {
         Ok(self.out.write_all(text.as_bytes())?)
     }
 
-    fn first(&mut self) -> Done {
+    fn first(&mut self) -> CommandResult {
         let first = first(self.arguments, self.environment);
         writeln!(self.out, "{}", first.as_ref().copied().unwrap_or(-1))?;
         first.map(|_| ())
     }
 
-    fn info(&mut self) -> Done {
+    fn info(&mut self) -> CommandResult {
         let entries = info(self.arguments, self.environment)?;
         self.write_entries(&entries)
     }
 
-    fn restore(&mut self) -> Done {
+    fn restore(&mut self) -> CommandResult {
         const OPTIONS: &[options::Definition] =
             &[flag("range-check", 'r'), flag("force-overwrite", 'f')];
         let parsed = parse(self.arguments, OPTIONS)?;
@@ -263,7 +263,7 @@ impl Run<'_> {
         }
     }
 
-    fn resize(&mut self) -> Done {
+    fn resize(&mut self) -> CommandResult {
         /// RRDtool writes the changed file here, in the current folder.
         const TARGET: &str = "resize.rrd";
         let [file, archive, direction, rows] = self.arguments else {
@@ -288,7 +288,7 @@ impl Run<'_> {
         Ok(image.write(Path::new(TARGET))?)
     }
 
-    fn tune(&mut self) -> Done {
+    fn tune(&mut self) -> CommandResult {
         const OPTIONS: &[options::Definition] = &[
             value("heartbeat", 'h'),
             value("minimum", 'i'),
@@ -330,7 +330,7 @@ impl Run<'_> {
         Ok(image.write(path)?)
     }
 
-    fn check(&mut self) -> Done {
+    fn check(&mut self) -> CommandResult {
         let mut faults = 0;
         let now = self.environment.now().seconds;
         for name in self.arguments {
@@ -355,7 +355,7 @@ impl Run<'_> {
         }
     }
 
-    fn convert(&mut self) -> Done {
+    fn convert(&mut self) -> CommandResult {
         const OPTIONS: &[options::Definition] = &[value("step", 's'), flag("in-place", 'i')];
         let parsed = parse(self.arguments, OPTIONS)?;
         let (source, target, words) = targets(&parsed, "convert")?;
@@ -370,7 +370,7 @@ impl Run<'_> {
         Ok(convert::convert(source, target, &convert::Options { step_seconds, words, locking })?)
     }
 
-    fn repair(&mut self) -> Done {
+    fn repair(&mut self) -> CommandResult {
         const OPTIONS: &[options::Definition] = &[value("step", 's'), flag("in-place", 'i')];
         let parsed = parse(self.arguments, OPTIONS)?;
         let (source, target, words) = targets(&parsed, "repair")?;
@@ -400,7 +400,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn top(&mut self) -> Done {
+    fn top(&mut self) -> CommandResult {
         /// Lines shown.
         const LINES: usize = 20;
         let [folder] = self.arguments else { return Err(refuse!("Usage: top FOLDER").into()) };
@@ -426,14 +426,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn list(&mut self) -> Done {
+    fn list(&mut self) -> CommandResult {
         for name in list(self.arguments, self.environment)? {
             writeln!(self.out, "{name}")?;
         }
         Ok(())
     }
 
-    fn fetch(&mut self) -> Done {
+    fn fetch(&mut self) -> CommandResult {
         let series = fetch(self.arguments, self.environment)?;
         Ok(self.out.write_all(fetch::text(&series).as_bytes())?)
     }

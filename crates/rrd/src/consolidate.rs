@@ -44,7 +44,7 @@ fn or(value: f64, instead: f64) -> f64 {
 
 /// Takes a data point, repeated for all elapsed steps, into the state of a row of several steps.
 #[allow(clippy::cast_precision_loss, reason = "as RRDtool converts them")]
-pub(crate) fn take(archive: &Archive, values: &mut Values, point: f64, progress: Progress) {
+pub(crate) fn add_point(archive: &Archive, values: &mut Values, point: f64, progress: Progress) {
     let Progress { elapsed, missing, rows } = progress;
     if rows == 0 {
         match point.is_nan() {

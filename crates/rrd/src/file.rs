@@ -17,7 +17,7 @@ use crate::codec::{self, SHAPE_BYTES, Shape};
 use crate::error::{Error, Result};
 use crate::header::RrdHeader;
 use crate::layout::X86_64;
-use crate::mapping::{Known, Mapping, RANGES_MAX, Range};
+use crate::mapping::{KnownFile, Mapping, RANGES_MAX, Range};
 
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub struct File {
 
 /// What [`File::write_live`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Written {
+pub(crate) enum LiveWrite {
     /// All was written.
     Done,
     /// The file has another header than the one that was changed in memory.  Nothing was written,
@@ -332,19 +332,19 @@ impl File {
     }
 
     /// Writes the header, which is the first range, and rows.
-    pub(crate) fn write_live(&mut self, ranges: &[Range], buffer: &[u8]) -> Result<Written> {
-        let Some(live) = ranges.first() else { return Ok(Written::Done) };
+    pub(crate) fn write_live(&mut self, ranges: &[Range], buffer: &[u8]) -> Result<LiveWrite> {
+        let Some(live) = ranges.first() else { return Ok(LiveWrite::Done) };
         let written = self.write_ranges(ranges, buffer);
         let start = usize::try_from(live.offset).unwrap_or(usize::MAX);
         match written {
-            Ok(Written::Done) => {
+            Ok(LiveWrite::Done) => {
                 self.bytes[start..].copy_from_slice(&buffer[..live.length]);
                 self.is_current = true;
-                Ok(Written::Done)
+                Ok(LiveWrite::Done)
             }
-            Ok(Written::Stale) => {
+            Ok(LiveWrite::Stale) => {
                 self.read_again()?;
-                Ok(Written::Stale)
+                Ok(LiveWrite::Stale)
             }
             Err(error) => {
                 // The file is as it was, so the header in memory has to be.
@@ -364,7 +364,7 @@ impl File {
         codec::decode_live(&self.shape, &self.bytes, &mut self.header, &self.path)
     }
 
-    fn write_ranges(&mut self, ranges: &[Range], bytes: &[u8]) -> io::Result<Written> {
+    fn write_ranges(&mut self, ranges: &[Range], bytes: &[u8]) -> io::Result<LiveWrite> {
         if let Some(preview) = &mut self.preview {
             let mut rest = bytes;
             for range in ranges {
@@ -372,44 +372,44 @@ impl File {
                 preview.push((range.offset, own.to_vec()));
                 rest = others;
             }
-            return Ok(Written::Done);
+            return Ok(LiveWrite::Done);
         }
         if !self.is_kept
             && self.is_current
             && let Some(span) = one_page(ranges)
         {
-            return self.write_page(ranges, bytes, span).map(|()| Written::Done);
+            return self.write_page(ranges, bytes, span).map(|()| LiveWrite::Done);
         }
         if self.mapping.as_ref().is_none_or(|one| one.file_bytes() != self.file_bytes) {
             match Mapping::of(&self.file, self.file_bytes) {
                 Ok(mapping) => self.mapping = Some(mapping),
                 Err(_) => {
-                    return write_in_turn(&self.file, ranges, bytes).map(|()| Written::Done);
+                    return write_in_turn(&self.file, ranges, bytes).map(|()| LiveWrite::Done);
                 }
             }
         }
-        let Some(mapping) = &self.mapping else { return Ok(Written::Done) };
+        let Some(mapping) = &self.mapping else { return Ok(LiveWrite::Done) };
         let header = self.bytes.as_slice();
         let header_end = ranges.first().map(|range| range.offset + range.length as u64);
         let known = match ranges.first() {
-            _ if !self.is_current => Known::Header(header),
+            _ if !self.is_current => KnownFile::Header(header),
             // Updates begin with the end of the header.
             Some(range) if header_end == Some(header.len() as u64) => {
-                Known::First(&header[header.len() - range.length..])
+                KnownFile::First(&header[header.len() - range.length..])
             }
-            _ => Known::Nothing,
+            _ => KnownFile::Nothing,
         };
         // More ranges than a call takes need hundreds of archives: those are written in turn.
         let mut at = 0;
         for chunk in ranges.chunks(RANGES_MAX) {
             let length: usize = chunk.iter().map(|range| range.length).sum();
-            let known = if at == 0 { known } else { Known::Nothing };
+            let known = if at == 0 { known } else { KnownFile::Nothing };
             if !mapping.write(&self.file, chunk, &bytes[at..at + length], known)? {
-                return Ok(Written::Stale);
+                return Ok(LiveWrite::Stale);
             }
             at += length;
         }
-        Ok(Written::Done)
+        Ok(LiveWrite::Done)
     }
 
     /// Writes ranges of one page by one call, with the bytes between them as they are.

@@ -165,7 +165,7 @@ pub(crate) struct Step<'a> {
 
 impl Step<'_> {
     /// Takes a data point; the value for the archive's row is in the slot afterwards.
-    pub(crate) fn take(&mut self, point: f64) {
+    pub(crate) fn add_point(&mut self, point: f64) {
         self.put(point);
         match self.header.archives[self.archive].function {
             ConsolidationFunction::HwPredict => self.forecast(Method::Additive),

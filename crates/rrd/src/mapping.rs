@@ -36,7 +36,7 @@ pub(crate) struct Range {
 
 /// What is known of the file before it is changed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Known<'a> {
+pub(crate) enum KnownFile<'a> {
     Nothing,
     /// The header as it was; another program may have changed it.
     Header(&'a [u8]),
@@ -81,7 +81,7 @@ impl Mapping {
         file: &File,
         ranges: &[Range],
         bytes: &[u8],
-        known: Known<'_>,
+        known: KnownFile<'_>,
     ) -> io::Result<bool> {
         with_staging(|staging| self.write_by(staging, file, ranges, bytes, known))
     }
@@ -92,12 +92,12 @@ impl Mapping {
         file: &File,
         ranges: &[Range],
         bytes: &[u8],
-        known: Known<'_>,
+        known: KnownFile<'_>,
     ) -> io::Result<bool> {
         let vectors = self.vectors(ranges, bytes.len())?;
         let Some(range) = ranges.first() else { return Ok(true) };
         // The copy of the old bytes takes the whole header, if that has to be looked at.
-        let header_bytes = if let Known::Header(header) = known { header.len() } else { 0 };
+        let header_bytes = if let KnownFile::Header(header) = known { header.len() } else { 0 };
         let before = header_bytes.saturating_sub(range.length);
         if before > 0 && range.offset != before as u64 {
             return Err(invalid());
@@ -105,20 +105,20 @@ impl Mapping {
         let old = bytes.len().next_multiple_of(STAGING_ALIGNMENT);
         staging.reserve(old + before + bytes.len())?;
         match known {
-            Known::Header(header) => {
+            KnownFile::Header(header) => {
                 self.copy_mapped(staging, &vectors, [old, before, bytes.len()])?;
                 if !staging.holds(old, header) {
                     return Ok(false);
                 }
             }
-            Known::First(first) if first.len() == range.length => {
+            KnownFile::First(first) if first.len() == range.length => {
                 staging.fill(old, first.len(), |place| {
                     place.copy_from_slice(first);
                     Ok(())
                 })?;
                 copy_read(file, staging, &ranges[1..], old + first.len())?;
             }
-            Known::First(_) | Known::Nothing => copy_read(file, staging, ranges, old)?,
+            KnownFile::First(_) | KnownFile::Nothing => copy_read(file, staging, ranges, old)?,
         }
         staging.put(bytes);
         let done = self.scatter(staging, &vectors, 0);

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crate::command::{self, CommandEnvironment, Failure};
 use crate::error::{Result, reason, refuse};
-use crate::file::{Access, File, Written};
+use crate::file::{Access, File, LiveWrite};
 use crate::update::{Options, Updater};
 
 /// What follows a line.
@@ -36,7 +36,7 @@ pub type Other<'a> =
 /// A session.
 #[derive(Debug)]
 pub struct Session {
-    files: Vec<Known>,
+    files: Vec<UpdatedFile>,
     /// Index in `files` by name.
     names: HashMap<Arc<str>, u32>,
     /// Files that are open.
@@ -56,7 +56,7 @@ pub struct Session {
 
 /// A file that was updated; it may be closed.
 #[derive(Debug)]
-struct Known {
+struct UpdatedFile {
     name: Arc<str>,
     file: Option<Box<File>>,
     /// The first and the last update of the file in the batch, or [`NONE`].
@@ -196,7 +196,7 @@ impl Session {
         }
         let number = self.files.len() as u32;
         let name: Arc<str> = name.into();
-        self.files.push(Known { name: name.clone(), file: None, first: NONE, last: NONE });
+        self.files.push(UpdatedFile { name: name.clone(), file: None, first: NONE, last: NONE });
         self.names.insert(name, number);
         number
     }
@@ -292,12 +292,12 @@ impl Session {
             );
             let done = match done {
                 // What was refused may be wrong as well.
-                Err(_) if !file.is_current() => file.read_again().map(|()| Written::Stale),
+                Err(_) if !file.is_current() => file.read_again().map(|()| LiveWrite::Stale),
                 done => done,
             };
             match done {
-                Ok(Written::Done) => break,
-                Ok(Written::Stale) => refused.truncate(begun),
+                Ok(LiveWrite::Done) => break,
+                Ok(LiveWrite::Stale) => refused.truncate(begun),
                 // Nothing was written.
                 Err(error) => {
                     refuse_all(refused, error.to_string());

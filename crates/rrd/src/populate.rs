@@ -217,7 +217,7 @@ fn state(image: &Image, old: &Image, archive: usize, chosen: Chosen, primary: f6
     let count = (newest + rows - first) % rows + 1;
     for index in 0..count {
         let progress = Progress { elapsed: 1, missing: 0, rows: 0 };
-        consolidate::take(target, &mut values, value(first + index), progress);
+        consolidate::add_point(target, &mut values, value(first + index), progress);
     }
     values
 }

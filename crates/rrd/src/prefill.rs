@@ -401,7 +401,7 @@ fn state(
         if let Some(point) = point_at(time) {
             let missing = target.steps_per_row - (time % row_seconds / step) as u64;
             let progress = Progress { elapsed: 1, missing, rows: u64::from(missing == 1) };
-            consolidate::take(target, &mut values, point, progress);
+            consolidate::add_point(target, &mut values, point, progress);
         }
         time += step;
     }

@@ -10,20 +10,20 @@ use crate::header::{
 use crate::image::{Image, random_row};
 use crate::layout::{NAME_BYTES, READING_BYTES};
 use crate::number::{self, UNKNOWN, leading_integer};
-use crate::xml::{Event, Reader};
+use crate::xml::{DocumentReader, Event};
 
 /// Reads a dump.  With `checks_range`, values beyond the limits of their source become unknown.
 ///
 /// # Errors
 /// If the text is no dump; the error's text is RRDtool's, where it has one.
 pub fn restore(text: &str, checks_range: bool) -> Result<Image> {
-    let mut restorer = Restorer { reader: Reader::new(text), checks_range, image: empty() };
+    let mut restorer = Restorer { reader: DocumentReader::new(text), checks_range, image: empty() };
     restorer.document()?;
     restorer.finish()
 }
 
 struct Restorer<'a> {
-    reader: Reader<'a>,
+    reader: DocumentReader<'a>,
     checks_range: bool,
     image: Image,
 }

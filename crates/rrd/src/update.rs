@@ -14,7 +14,7 @@ use std::path::Path;
 use crate::compute::Programs;
 use crate::consolidate::{self, Progress};
 use crate::error::{Error, Result, refuse};
-use crate::file::{Access, File, Locking, Written};
+use crate::file::{Access, File, LiveWrite, Locking};
 use crate::header::{
     Archive, RrdHeader, SourceKind, Time, Values, consolidation_value, primary_value,
 };
@@ -182,10 +182,10 @@ impl Updater {
             let refuse = |_, error| refused = Some(error);
             let list = written.as_deref_mut();
             match self.update_each(file, options, 1, moments, only, list, refuse)? {
-                Written::Done => return Ok(refused),
+                LiveWrite::Done => return Ok(refused),
                 // Another program has changed the file since it was locked the last time; its
                 // header has been read again.
-                Written::Stale => {
+                LiveWrite::Stale => {
                     if let Some(written) = &mut written {
                         written.truncate(begun);
                     }
@@ -210,7 +210,7 @@ impl Updater {
         moments: &dyn Moments,
         arguments: impl FnMut(usize) -> I,
         refuse: impl FnMut(usize, Error),
-    ) -> Result<Written> {
+    ) -> Result<LiveWrite> {
         self.update_each(file, options, count, moments, arguments, None, refuse)
     }
 
@@ -224,7 +224,7 @@ impl Updater {
         mut arguments: impl FnMut(usize) -> I,
         mut written: Option<&mut Vec<WrittenValue>>,
         mut refuse: impl FnMut(usize, Error),
-    ) -> Result<Written> {
+    ) -> Result<LiveWrite> {
         self.begin(file, options)?;
         if !self.programs.is_empty() {
             self.now = moments.now().seconds as f64;
@@ -241,7 +241,7 @@ impl Updater {
                         break;
                     }
                 };
-                match self.take(file, argument, time, written.as_deref_mut()) {
+                match self.apply(file, argument, time, written.as_deref_mut()) {
                     Ok(due) => smooths |= due,
                     Err(error) => return Err(forget(file, error)),
                 }
@@ -308,7 +308,7 @@ impl Updater {
     }
 
     /// Takes an argument that was read; whether seasons are to be smoothed.
-    fn take(
+    fn apply(
         &mut self,
         file: &mut File,
         argument: &[u8],
@@ -468,7 +468,7 @@ impl Updater {
             for (source, state) in states.iter_mut().enumerate() {
                 let point = self.points[source];
                 if archive.steps_per_row > 1 {
-                    consolidate::take(archive, state, point, progress);
+                    consolidate::add_point(archive, state, point, progress);
                 } else if elapsed > 2 {
                     let (next, before) = (self.season[source], self.season_before[source]);
                     consolidate::skip(archive, state, point, elapsed, next, before);
@@ -510,7 +510,7 @@ impl Updater {
                     let header = file.header_mut();
                     let mut step =
                         holt_winters::Step { header, archive, source, slot, next_season };
-                    step.take(self.points[source]);
+                    step.add_point(self.points[source]);
                 }
             }
         }
@@ -593,7 +593,7 @@ impl Updater {
     }
 
     /// Writes all that has changed.
-    fn finish(&mut self, file: &mut File) -> Result<Written> {
+    fn finish(&mut self, file: &mut File) -> Result<LiveWrite> {
         self.ranges.clear();
         self.buffer.clear();
         file.push_live(&mut self.ranges, &mut self.buffer);

@@ -16,7 +16,7 @@ pub(crate) enum Event<'a> {
 
 /// Reads a document piece by piece.
 #[derive(Debug)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct DocumentReader<'a> {
     text: &'a str,
     position: usize,
     line: usize,
@@ -30,7 +30,7 @@ pub(crate) struct Reader<'a> {
 /// Deepest element: a dump has five.
 const DEPTH_MAX: usize = 64;
 
-impl<'a> Reader<'a> {
+impl<'a> DocumentReader<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         Self { text, position: 0, line: 1, ends: None, open: Vec::new(), has_root: false }
     }

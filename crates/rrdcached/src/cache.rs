@@ -33,12 +33,12 @@ pub(crate) struct Entry {
     pub(crate) io: Mutex<()>,
     /// The checkpoint after which its head was kept (`heads.rs`).
     pub(crate) head: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<CacheState>,
 }
 
 /// What changes.
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct CacheState {
     /// `None` until the file has been looked at.
     pub(crate) rules: Option<ReadingRules>,
     /// What the file was then: others change files, too.
@@ -139,12 +139,12 @@ impl Readings {
 }
 
 impl Entry {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, CacheState> {
         lock(&self.state)
     }
 }
 
-impl State {
+impl CacheState {
     /// All readings that are not written, oldest first.
     pub(crate) fn unwritten(&self) -> Readings {
         let mut all = self.pending.clone();
@@ -272,7 +272,7 @@ impl Cache {
             name: Name::new(id, path.as_os_str().as_bytes()),
             io: Mutex::new(()),
             head: AtomicU64::new(0),
-            state: Mutex::new(State { written_at: now, ..State::default() }),
+            state: Mutex::new(CacheState { written_at: now, ..CacheState::default() }),
         });
         files.insert(path.to_owned(), Arc::clone(&entry));
         self.add_bytes(ENTRY_BYTES);

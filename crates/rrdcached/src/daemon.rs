@@ -11,7 +11,7 @@ use rrd::header::Time;
 use rrd::update::Moments;
 use service_account::WRITTEN_AGAIN;
 
-use crate::cache::{Cache, Entry, State};
+use crate::cache::{Cache, CacheState, Entry};
 use crate::heads::Heads;
 use crate::journal::{Journal, JournalError, NoRoom};
 use crate::locks::lock;
@@ -180,7 +180,7 @@ impl CachingDaemon {
     }
 
     /// Puts a file into the queue unless it is there.
-    pub(crate) fn enqueue(&self, entry: &Arc<Entry>, state: &mut State) {
+    pub(crate) fn enqueue(&self, entry: &Arc<Entry>, state: &mut CacheState) {
         if !state.is_queued && !state.is_suspended {
             state.is_queued = true;
             self.queue.push(Arc::clone(entry));
@@ -188,7 +188,7 @@ impl CachingDaemon {
     }
 
     /// Puts a file into the queue if its readings are old enough, and it is not being written.
-    pub(crate) fn enqueue_if_due(&self, entry: &Arc<Entry>, state: &mut State, now: i64) {
+    pub(crate) fn enqueue_if_due(&self, entry: &Arc<Entry>, state: &mut CacheState, now: i64) {
         let is_old = now.saturating_sub(state.written_at) >= self.write_seconds();
         if is_old && state.writing.is_empty() {
             self.enqueue(entry, state);

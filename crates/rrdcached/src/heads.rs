@@ -246,7 +246,7 @@ fn found(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
 }
 
 /// Where a head lies: index of the file, offset and length of the record's body.
-type Place = (usize, u64, usize);
+type HeadRange = (usize, u64, usize);
 
 /// Puts back the oldest head of each file that counts.
 fn restore(
@@ -254,7 +254,7 @@ fn restore(
     boot: &[u8],
     rules: &PathRules,
 ) -> io::Result<(usize, Vec<String>)> {
-    let mut places: HashMap<Vec<u8>, Place> = HashMap::new();
+    let mut places: HashMap<Vec<u8>, HeadRange> = HashMap::new();
     let mut is_of_another_boot = false;
     for (index, (_, path)) in files.iter().enumerate() {
         let mut input = BufReader::with_capacity(1 << 20, File::open(path)?);
@@ -277,7 +277,7 @@ fn restore(
     if !is_of_another_boot {
         return Ok((0, refused));
     }
-    let mut order: Vec<Place> = places.into_values().collect();
+    let mut order: Vec<HeadRange> = places.into_values().collect();
     order.sort_unstable();
     let mut opened: Option<(usize, File)> = None;
     let mut restored = 0;

@@ -232,7 +232,7 @@ struct OldFile {
 
 /// What lay in the folder at the start.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct FoundJournal {
     /// rrdcached's own journals, oldest first.
     pub(crate) texts: Vec<PathBuf>,
     /// Segments, oldest first.
@@ -262,7 +262,7 @@ impl Journal {
     /// If the folder cannot be used, or another process uses it.
     pub fn open(folder: &Path) -> Result<Self, JournalError> {
         let refused = |error| JournalError::Folder(folder.to_owned(), error);
-        let (held, mut full) = match take(folder) {
+        let (held, mut full) = match make_folder(folder) {
             Ok(held) => (Some(held), None),
             Err(JournalError::Folder(path, error)) => match NoRoom::of(&error) {
                 Some(why) => (None, Some(why)),
@@ -302,7 +302,7 @@ impl Journal {
     pub(crate) fn reopen(&self) -> Result<(), JournalError> {
         let mut held = lock(&self.lock);
         if held.is_none() {
-            *held = Some(take(&self.folder)?);
+            *held = Some(make_folder(&self.folder)?);
         }
         self.rotate().map_err(|error| self.error(error))
     }
@@ -313,9 +313,9 @@ impl Journal {
     }
 
     /// What lay in the folder when it was opened.
-    pub(crate) fn found(&self) -> Found {
+    pub(crate) fn found(&self) -> FoundJournal {
         let current = self.number.load(Ordering::Acquire);
-        let mut found = Found::default();
+        let mut found = FoundJournal::default();
         for OldFile { number, path, .. } in lock(&self.old).iter() {
             match number {
                 0 => found.texts.push(path.clone()),
@@ -502,7 +502,7 @@ impl Journal {
 }
 
 /// Makes a folder and keeps other processes away from it.
-fn take(folder: &Path) -> Result<File, JournalError> {
+fn make_folder(folder: &Path) -> Result<File, JournalError> {
     let refused = |error| JournalError::Folder(folder.to_owned(), error);
     std::fs::create_dir_all(folder).map_err(refused)?;
     lock_folder(folder, LOCK_NAME, 0o600).map_err(|error| match error {
@@ -512,9 +512,9 @@ fn take(folder: &Path) -> Result<File, JournalError> {
 }
 
 /// The journals in a folder, which must be this user's alone.
-fn find(folder: &Path) -> Result<Found, JournalError> {
+fn find(folder: &Path) -> Result<FoundJournal, JournalError> {
     let refused = |error| JournalError::Folder(folder.to_owned(), error);
-    let mut found = Found::default();
+    let mut found = FoundJournal::default();
     let entries = match std::fs::read_dir(folder) {
         // There was no room for it.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),

@@ -9,12 +9,12 @@ use crate::locks::lock;
 /// Files in the order in which they are written.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     filled: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     files: VecDeque<Arc<Entry>>,
     is_closed: bool,
     /// Writers that wait: to wake costs a system call, also if nobody sleeps.
@@ -35,7 +35,7 @@ impl Queue {
     }
 
     /// Takes up to `count` files, waiting for one; `None` when the queue is closed.
-    pub(crate) fn take(&self, count: usize) -> Option<Vec<Arc<Entry>>> {
+    pub(crate) fn take_files(&self, count: usize) -> Option<Vec<Arc<Entry>>> {
         let mut state = lock(&self.state);
         loop {
             if state.is_closed {

@@ -26,7 +26,7 @@ use rrd::number::parse_prefix;
 
 use crate::cache::{Entry, Readings};
 use crate::daemon::CachingDaemon;
-use crate::journal::{Found, Record, SegmentBytes};
+use crate::journal::{FoundJournal, Record, SegmentBytes};
 use crate::paths;
 use crate::protocol::{Command, Fields, LINE_BYTES_MAX};
 
@@ -60,7 +60,7 @@ pub(crate) fn run(daemon: &CachingDaemon) {
 /// A file that got readings back, and the oldest segment that has one of them.
 type Replayed = (u64, Arc<Entry>);
 
-fn read_all(daemon: &CachingDaemon, found: &Found) -> Vec<Replayed> {
+fn read_all(daemon: &CachingDaemon, found: &FoundJournal) -> Vec<Replayed> {
     let count = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     let count = count.min(WORKERS_MAX);
     let hash = RandomState::default();

@@ -15,7 +15,7 @@ use rrd::{Access, File};
 use rustix::io::Errno;
 use service_account::NOT_WRITTEN;
 
-use crate::cache::{Alias, Entry, FileStamp, State};
+use crate::cache::{Alias, CacheState, Entry, FileStamp};
 use crate::daemon::CachingDaemon;
 use crate::heads::Heads;
 use crate::help;
@@ -23,7 +23,7 @@ use crate::journal::{Acknowledge, Chunk, NoRoom};
 use crate::locks::lock;
 use crate::paths;
 use crate::protocol::{Command, Fields, Permissions};
-use crate::writers::{self, Written};
+use crate::writers::{self, WriteOutcome};
 use order::NameOrder;
 
 mod files;
@@ -561,7 +561,7 @@ impl ClientSession {
     }
 
     /// Writes a file's readings now.
-    fn write(&mut self, entry: &Arc<Entry>) -> Result<Written, String> {
+    fn write(&mut self, entry: &Arc<Entry>) -> Result<WriteOutcome, String> {
         writers::write(&self.daemon, entry, &mut self.updater, self.chunk.as_mut())
     }
 
@@ -694,7 +694,7 @@ impl ClientSession {
 #[inline]
 fn next_reading<'a>(
     entry: &Entry,
-    state: &State,
+    state: &CacheState,
     fields: &mut Fields<'a>,
 ) -> Result<Option<TimedReading<'a>>, Refused> {
     if let (Some(rest), Some(rules)) = (fields.rest(), &state.rules)
@@ -716,7 +716,7 @@ fn next_reading<'a>(
 }
 
 /// The time of a reading that its file will take.
-fn time_of(reading: &[u8], entry: &Entry, state: &State) -> Result<Time, Refused> {
+fn time_of(reading: &[u8], entry: &Entry, state: &CacheState) -> Result<Time, Refused> {
     // The rules were read when the name was resolved.
     let Some(rules) = &state.rules else { return Err("Internal error.".into()) };
     let Some((time, values)) = rules.time(reading) else {
@@ -748,7 +748,7 @@ fn usage(command: Command) -> Refused {
 pub(crate) fn load(entry: &Entry) -> Result<bool, rrd::Error> {
     let stamp = FileStamp::of(&entry.path);
     let is_as_known =
-        |state: &State| state.rules.is_some() && (stamp.is_none() || state.stamp == stamp);
+        |state: &CacheState| state.rules.is_some() && (stamp.is_none() || state.stamp == stamp);
     if is_as_known(&entry.lock()) {
         return Ok(false);
     }

@@ -23,7 +23,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// What became of a file's readings.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
+pub(crate) struct WriteOutcome {
     count: u64,
     dropped: u64,
     /// Which readings the file refused, and why.
@@ -35,7 +35,7 @@ pub(crate) fn run(daemon: &CachingDaemon) {
     daemon.wait_for_replay();
     let mut updater = Updater::default();
     let mut chunk = daemon.journal.as_ref().map(|journal| journal.chunk(false));
-    while let Some(mut entries) = daemon.queue.take(FILES_AT_ONCE) {
+    while let Some(mut entries) = daemon.queue.take_files(FILES_AT_ONCE) {
         if let (Some(journal), Some(chunk)) = (&daemon.journal, &mut chunk) {
             journal.open_chunk(chunk);
         }
@@ -87,7 +87,7 @@ pub(crate) fn write(
     entry: &Arc<Entry>,
     updater: &mut Updater,
     chunk: Option<&mut Chunk>,
-) -> Result<Written, String> {
+) -> Result<WriteOutcome, String> {
     // Before the file's own lock, as everywhere.
     let writing_now = daemon.heads.as_ref().map(|heads| (heads, heads.writing()));
     let _io = lock(&entry.io);
@@ -96,7 +96,7 @@ pub(crate) fn write(
         // A reading that comes from here on is for the next write.
         state.is_queued = false;
         if state.is_suspended || state.is_gone || state.pending.is_empty() {
-            return Ok(Written::default());
+            return Ok(WriteOutcome::default());
         }
         state.writing = std::mem::take(&mut state.pending);
         state.writing.clone()
@@ -170,7 +170,7 @@ fn write_file(
     path: &Path,
     readings: &Readings,
     updater: &mut Updater,
-) -> Result<(Written, File), Error> {
+) -> Result<(WriteOutcome, File), Error> {
     // A folder of its name may have become a link since the name was resolved.
     let refused = |source| Error::File { operation: "opening", path: path.to_owned(), source };
     let paths = &daemon.settings.paths;
@@ -188,10 +188,10 @@ fn update(
     file: &mut File,
     readings: &Readings,
     updater: &mut Updater,
-) -> Result<Written, Error> {
+) -> Result<WriteOutcome, Error> {
     let rules = ReadingRules::of(file.header());
     let lines: Vec<&[u8]> = readings.lines().collect();
-    let mut written = Written::default();
+    let mut written = WriteOutcome::default();
     let mut rest = &lines[..];
     let moments = NoWords(daemon.world.now());
     loop {

@@ -16,7 +16,7 @@ use crate::loss::Loss;
 mod json;
 mod past;
 
-pub use past::{Done, read, read_from};
+pub use past::{EarlierResults, read, read_from};
 
 /// The format of a [`Log`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -36,7 +36,7 @@ pub use timeout::{Median, Timeout};
 
 use gate::{DiskGate, FreeGate, LimitGate, LoadGate, Question, SuspendGate, SwapGate};
 use halt::{Reached, Tally};
-use running::{Fate, Running};
+use running::{Fate, RunningJobs};
 use slots::Slots;
 
 use crate::Outcome;
@@ -53,7 +53,7 @@ pub struct Schedule {
     /// `-j …auto`: the current number of jobs, which failures reduce; at most the number asked for.
     auto_jobs: f64,
     slots: Slots,
-    running: Running,
+    running: RunningJobs,
     delay: Option<Delay>,
     /// No job starts before this time.
     not_before: Option<Instant>,
@@ -114,7 +114,7 @@ impl Schedule {
             auto_jobs: f64::from(limit),
             jobs: options.jobs,
             slots: Slots::new(limit, options.jobs_max),
-            running: Running::default(),
+            running: RunningJobs::default(),
             delay: options.delay,
             not_before: None,
             timeout: timeout::Limit::new(options.timeout),

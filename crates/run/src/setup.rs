@@ -25,7 +25,7 @@ use crate::schedule::{Jobs, LocalMachine, Machine as _, Schedule};
 use crate::settings::RunSettings;
 use command::Command;
 use error::system;
-use input::Given;
+use input::GivenInput;
 
 #[macro_use]
 mod error;
@@ -101,7 +101,7 @@ pub fn prepare(mut settings: RunSettings, warnings: &Warnings) -> Result<Prepare
 
     let mut options = schedule::options(&settings.schedule)?;
     // It may read the first line from a terminal, or open a pipe without a writer.
-    let (words, given) = os.interruptibly(|| Given::open(&mut settings))?;
+    let (words, given) = os.interruptibly(|| GivenInput::open(&mut settings))?;
     // After the results of an earlier run have been read.
     let logs = joblog::logs(&settings)?;
     let command = Command::parse(&words, &settings, &given)?;

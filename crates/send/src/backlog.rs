@@ -17,7 +17,7 @@ use crate::batch::{Batch, BatchSeries, SampleEnd};
 use crate::cursor::RecordingCursor;
 use crate::cursor::SendCursor;
 use crate::groups::GroupSeries;
-use crate::recording_files::{Looked, RecordingFiles, age_of};
+use crate::recording_files::{FolderContents, RecordingFiles, age_of};
 use crate::series::{NamedSources, RecordingSeries, SeriesNames, SourceChoice};
 use crate::steps::StepSums;
 
@@ -89,7 +89,7 @@ impl Backlog {
     }
 
     /// Looks which recordings there are: new ones will be read, those that are gone are told.
-    pub(crate) fn look(&mut self, cursor: &mut SendCursor) -> Result<Looked, SendError> {
+    pub(crate) fn look(&mut self, cursor: &mut SendCursor) -> Result<FolderContents, SendError> {
         let is_open = |id: u64| self.open.iter().any(|open| open.file_id == id);
         self.files.look(cursor, &is_open)
     }

@@ -24,7 +24,7 @@ pub(crate) struct BatchPoint {
 }
 
 /// Points in the order of their series: what the points of a series have in common stands together then.
-/// Those of a series keep their order.
+/// Sorts points by series; the points of a series keep their order.
 pub(crate) fn in_order_of_series(points: &[BatchPoint]) -> Vec<BatchPoint> {
     let mut points = points.to_vec();
     points.sort_by_key(|point| point.series);
@@ -251,7 +251,7 @@ impl BatchSeries {
     }
 
     /// Lets a series go on with the count of another one, which has ended.
-    pub(crate) fn go_on(&mut self, number: u32, ended: u32) {
+    pub(crate) fn continue_series(&mut self, number: u32, ended: u32) {
         let OneSeries { start_ms, counted, .. } = self.all[ended as usize];
         let one = &mut self.all[number as usize];
         (one.start_ms, one.counted) = (start_ms, counted);

@@ -30,7 +30,7 @@ pub(crate) const NAME_BYTES_MAX: usize = 100;
 /// How far a recording was sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordingCursor {
-    /// Its file name.
+    /// The file name of the recording.
     pub name: String,
     /// The number of the next sample to send.
     pub next: u64,
@@ -104,13 +104,13 @@ pub struct CursorFile {
     folder: PathBuf,
     name: String,
     /// What this process has written, if it did.
-    written: Option<Written>,
+    written: Option<WrittenFile>,
     _lock: File,
 }
 
 /// A file of a cursor as it was written.
 #[derive(Debug)]
-struct Written {
+struct WrittenFile {
     /// It ends behind the latest line.
     file: File,
     /// What it says: a sender that has nothing to send does not write it again.
@@ -220,7 +220,7 @@ impl CursorFile {
     /// If it cannot be written.
     pub fn finish(&mut self, cursor: &SendCursor) -> Result<(), SendError> {
         let is_all_there =
-            |written: &Written| written.changes_bytes == 0 && written.cursor == *cursor;
+            |written: &WrittenFile| written.changes_bytes == 0 && written.cursor == *cursor;
         match self.written.as_ref().is_some_and(is_all_there) {
             true => Ok(()),
             false => self.replace(cursor),
@@ -236,7 +236,7 @@ impl CursorFile {
             .and_then(|()| File::options().append(true).open(&path));
         let file = written.map_err(|source| SendError::Cursor { action: "write", path, source })?;
         let (cursor, object_bytes) = (cursor.clone(), text.len() as u64);
-        self.written = Some(Written { file, cursor, object_bytes, changes_bytes: 0 });
+        self.written = Some(WrittenFile { file, cursor, object_bytes, changes_bytes: 0 });
         Ok(())
     }
 
@@ -252,7 +252,7 @@ impl CursorFile {
     }
 }
 
-impl Written {
+impl WrittenFile {
     /// Whether a line may follow: nobody has removed or changed the file, and there are not too many.
     fn has_room(&self) -> bool {
         let bytes = self.object_bytes + self.changes_bytes;

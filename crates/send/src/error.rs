@@ -90,7 +90,7 @@ pub enum SendError {
     NoLogs {
         /// The kind of the engine.
         kind: &'static str,
-        /// Those that do.
+        /// The kinds that do.
         known: String,
     },
     /// An engine that takes recordings as they are.
@@ -120,7 +120,7 @@ pub enum SendError {
     NoLogReader {
         /// The kind of the engine.
         kind: &'static str,
-        /// Those that can.
+        /// The kinds that can.
         known: String,
     },
     /// An engine has more log records than are put in order at once.

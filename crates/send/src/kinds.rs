@@ -31,7 +31,7 @@ use crate::settings::{SendInput, SendSettings};
 /// A kind of engines.
 #[derive(Debug)]
 pub struct EngineKind {
-    /// Its word in `KIND=ADDRESS`.
+    /// The word of the kind in `KIND=ADDRESS`.
     pub name: &'static str,
     /// What it is.
     pub about: &'static str,

@@ -18,7 +18,7 @@ use crate::batch::{SampleEnd, points_of};
 use crate::cursor::{SendCursor, StoreCursor};
 use crate::engine::SendOutcome;
 use crate::log_batch::{LogBatch, LogEngine};
-use crate::recording_files::Looked;
+use crate::recording_files::FolderContents;
 use crate::stock::SendStock;
 
 /// Bytes of the texts of a batch: it ends with the record that reaches them.
@@ -192,8 +192,8 @@ impl SendStock for LogStock {
         "records"
     }
 
-    fn look(&mut self, cursor: &mut SendCursor) -> Result<Looked, SendError> {
-        let mut looked = Looked { complaints: self.damage(), ..Looked::default() };
+    fn look(&mut self, cursor: &mut SendCursor) -> Result<FolderContents, SendError> {
+        let mut looked = FolderContents { complaints: self.damage(), ..FolderContents::default() };
         let counts = self.counter.look().map_err(|error| self.failed(error))?;
         let id = counts.last_key_value().map(|(_, count)| hex(&count.store).to_string());
         let is_other = matches!((&cursor.store, &id), (Some(known), Some(id)) if !known.id.is_empty() && known.id != *id);

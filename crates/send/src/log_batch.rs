@@ -16,7 +16,7 @@ pub(crate) struct LogOrigin {
     pub host: String,
     /// The name of the process.
     pub process: String,
-    /// Its number.
+    /// The number of the process.
     pub pid: u32,
     /// The name of the logger; empty if it is not known.
     pub logger: String,
@@ -27,7 +27,7 @@ pub(crate) struct LogOrigin {
 pub(crate) struct LogEntry {
     /// Where it comes from.
     pub origin: Arc<LogOrigin>,
-    /// Its level.
+    /// The level of the record.
     pub level: LogLevel,
     /// When it was made, in nanoseconds since the epoch.
     pub time_ns: u64,
@@ -35,7 +35,7 @@ pub(crate) struct LogEntry {
     pub segment: u64,
     /// The number behind its own in the segment.
     pub next: u64,
-    /// Its text in the batch, as [`LogEngine::encode`] has made it.
+    /// The text of the record in the batch, as [`LogEngine::encode`] has made it.
     pub text: Range<usize>,
 }
 

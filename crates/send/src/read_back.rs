@@ -231,7 +231,7 @@ impl HostReading {
             };
             let before = self.points;
             for (labels, values) in held {
-                self.take(&labels, &values, begin_ms..=end_ms);
+                self.add_points(&labels, &values, begin_ms..=end_ms);
             }
             *points += self.points - before;
             if *points > POINTS_MAX {
@@ -249,7 +249,7 @@ impl HostReading {
     }
 
     /// Takes the points of a series.
-    fn take(&mut self, labels: &Labels, values: &Points, asked_ms: RangeInclusive<i64>) {
+    fn add_points(&mut self, labels: &Labels, values: &Points, asked_ms: RangeInclusive<i64>) {
         let name = labels.get(NAME);
         let metrics = self.known.get(name).map_or(&[][..], Vec::as_slice);
         let found = metrics.iter().find_map(|&(source, at)| {

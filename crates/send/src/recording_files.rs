@@ -43,7 +43,7 @@ pub(crate) struct RecordingFiles {
 
 /// What a look at a folder found.
 #[derive(Default)]
-pub(crate) struct Looked {
+pub(crate) struct FolderContents {
     /// New sentences: files that are left out, and what is missing in another way.
     pub(crate) complaints: Vec<String>,
     /// Samples or records that were deleted before they were sent.
@@ -71,8 +71,8 @@ impl RecordingFiles {
         &mut self,
         cursor: &mut SendCursor,
         is_open: &dyn Fn(u64) -> bool,
-    ) -> Result<Looked, SendError> {
-        let mut looked = Looked::default();
+    ) -> Result<FolderContents, SendError> {
+        let mut looked = FolderContents::default();
         let (mut files, mut present) = (Vec::new(), BTreeSet::new());
         for path in recordings_in(&self.folder)? {
             let known = self.known.get(&path).filter(|(inode, _)| *inode == inode_of(&path));
@@ -127,7 +127,12 @@ impl RecordingFiles {
         Ok(looked)
     }
 
-    fn complain(&mut self, looked: &mut Looked, path: PathBuf, text: impl FnOnce(&Path) -> String) {
+    fn complain(
+        &mut self,
+        looked: &mut FolderContents,
+        path: PathBuf,
+        text: impl FnOnce(&Path) -> String,
+    ) {
         self.complaints.entry(path).or_insert_with_key(|path| {
             let text = text(path);
             looked.complaints.push(text.clone());

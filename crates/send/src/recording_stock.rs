@@ -27,7 +27,7 @@ use crate::SendError;
 use crate::batch::SampleEnd;
 use crate::cursor::{RecordingCursor, SendCursor};
 use crate::engine::SendOutcome;
-use crate::recording_files::{Looked, RecordingFiles, age_of};
+use crate::recording_files::{FolderContents, RecordingFiles, age_of};
 use crate::settings::SendSettings;
 use crate::stock::{SendStock, refused_sample};
 
@@ -146,7 +146,7 @@ impl SendStock for RecordingStock {
         "samples"
     }
 
-    fn look(&mut self, cursor: &mut SendCursor) -> Result<Looked, SendError> {
+    fn look(&mut self, cursor: &mut SendCursor) -> Result<FolderContents, SendError> {
         let is_open = |id: u64| self.open.iter().any(|open| open.file_id == id);
         self.files.look(cursor, &is_open)
     }

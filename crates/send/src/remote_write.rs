@@ -4,7 +4,7 @@
 //! One that does not know 2.0 answers 415, or takes a request in which it finds nothing: so a success
 //! that does not say in a header how many samples were written means the same, as the specification says.
 //!
-//! That of 1.0 (<https://prometheus.io/docs/specs/prw/remote_write_spec/>) says: labels of a series
+//! Version 1.0 (<https://prometheus.io/docs/specs/prw/remote_write_spec/>) says: labels of a series
 //! are in order, samples of a series are in order of time; 5xx is tried again, 429 may be, another 4xx
 //! never; a request with a sample that is older than the newest of its series is refused as a whole.
 

@@ -63,7 +63,7 @@ pub(crate) struct RecordingSeries {
 
 /// What the series of a source are called.
 struct NamedSource {
-    /// Its index in the snapshot.
+    /// The index of the source in the snapshot.
     index: usize,
     plan: SourcePlan,
     /// For each field of the plan, its index in the table.
@@ -80,7 +80,7 @@ pub(crate) struct NamedSources {
 /// some 60 KiB.
 pub(crate) struct SeriesNames {
     selection: SourceChoice,
-    /// Those of the latest recordings of different sources.
+    /// Names of the latest recordings of different sources.
     known: VecDeque<Arc<NamedSources>>,
 }
 
@@ -126,7 +126,7 @@ fn named(defs: &[Arc<SourceDef>], selection: &SourceChoice) -> Vec<Arc<NamedSour
     named
 }
 
-/// Those of one source.
+/// The series of one source.
 struct SourceSeries {
     named: Arc<NamedSource>,
     rows: HashMap<Vec<u8>, RowSeries>,
@@ -230,7 +230,7 @@ impl SourceSeries {
                 end(&mut before, time_ms, (series, batch));
                 // The counters are those of before; only their labels are others.
                 for (now, before) in found.series.iter().zip(before.series) {
-                    series.go_on(now.number, before.number);
+                    series.continue_series(now.number, before.number);
                 }
             }
             self.rows.insert(name.to_owned(), found);

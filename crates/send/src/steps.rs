@@ -43,7 +43,7 @@ impl StepChoice {
 /// The step of a recording that is not yet over.
 pub(crate) struct StepSums {
     choice: StepChoice,
-    /// Its number since the epoch.
+    /// The number of the step since the epoch.
     step: i64,
     samples: u64,
     newest_ns: i64,

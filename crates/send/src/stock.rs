@@ -10,7 +10,7 @@ use crate::backlog::Backlog;
 use crate::batch::{Batch, SampleEnd, points_of};
 use crate::cursor::SendCursor;
 use crate::engine::{MetricEngine, SendOutcome};
-use crate::recording_files::Looked;
+use crate::recording_files::FolderContents;
 
 /// Samples or records of a folder, and the engine that they are handed over to.
 pub(crate) trait SendStock: Send {
@@ -18,7 +18,7 @@ pub(crate) trait SendStock: Send {
     fn what(&self) -> &'static str;
 
     /// Looks what there is: what is new will be read, what is gone is told.
-    fn look(&mut self, cursor: &mut SendCursor) -> Result<Looked, SendError>;
+    fn look(&mut self, cursor: &mut SendCursor) -> Result<FolderContents, SendError>;
 
     /// How long ago something was written last, by the clock of the files; `None` if nobody knows.
     fn age(&self) -> Option<Duration> {
@@ -73,7 +73,7 @@ impl SendStock for SampleStock {
         "samples"
     }
 
-    fn look(&mut self, cursor: &mut SendCursor) -> Result<Looked, SendError> {
+    fn look(&mut self, cursor: &mut SendCursor) -> Result<FolderContents, SendError> {
         self.backlog.look(cursor)
     }
 

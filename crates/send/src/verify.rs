@@ -47,11 +47,11 @@ pub struct SeriesVerified {
 pub struct VerifyReport {
     /// Points that it has acknowledged, of recordings that are there.
     pub points: u64,
-    /// Those that it has not.
+    /// Values that the engine has not.
     pub missing: u64,
-    /// Those of which it has another value.
+    /// Values of which the engine has another.
     pub different: u64,
-    /// Those that it has more than once.
+    /// Values that the engine has more than once.
     pub doubled: u64,
     /// The series that they are of: the first 100 by their labels.
     pub series: BTreeMap<Labels, SeriesVerified>,

@@ -23,7 +23,7 @@ const SELECTORS_MAX: usize = 64;
 
 /// What a selector asks for.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct SelectorRequest<'a> {
     pub(crate) matchers: &'a [Matcher],
     pub(crate) from_ms: i64,
     pub(crate) to_ms: i64,
@@ -55,7 +55,7 @@ impl HeldSelectors {
     /// The series of a selector: those that `read` gives, of which as little as possible is asked.
     pub(crate) fn select(
         &self,
-        asked: &Asked<'_>,
+        asked: &SelectorRequest<'_>,
         spans: Vec<RecordedSpan>,
         read: ReadSources<'_>,
     ) -> Result<Vec<Series>, QueryError> {
@@ -66,7 +66,7 @@ impl HeldSelectors {
         };
         let known = known.filter(|one| one.can_go_on(asked, &spans));
         let mut one = known.unwrap_or_else(|| HeldSelector::new(asked, spans));
-        let (series_read, samples_read) = one.go_on(asked, read)?;
+        let (series_read, samples_read) = one.read_new(asked, read)?;
         let series: Vec<Series> = one.within(asked.from_ms).collect();
         for one in series.iter().skip(series_read) {
             asked.budget.take_series(&one.labels)?;
@@ -107,7 +107,7 @@ struct HeldSelector {
 }
 
 impl HeldSelector {
-    fn new(asked: &Asked<'_>, spans: Vec<RecordedSpan>) -> Self {
+    fn new(asked: &SelectorRequest<'_>, spans: Vec<RecordedSpan>) -> Self {
         HeldSelector {
             matchers: asked.matchers.to_vec(),
             spans,
@@ -119,15 +119,15 @@ impl HeldSelector {
     }
 
     /// Whether what is held is a part of what is asked for.
-    fn can_go_on(&self, asked: &Asked<'_>, spans: &[RecordedSpan]) -> bool {
+    fn can_go_on(&self, asked: &SelectorRequest<'_>, spans: &[RecordedSpan]) -> bool {
         let is_later = self.to_ms.is_some_and(|to_ms| asked.to_ms >= to_ms);
         is_later && asked.from_ms >= self.from_ms && self.spans == spans
     }
 
     /// Drops what is too old and reads what is new: how many series and samples were read.
-    fn go_on(
+    fn read_new(
         &mut self,
-        asked: &Asked<'_>,
+        asked: &SelectorRequest<'_>,
         read: ReadSources<'_>,
     ) -> Result<(usize, usize), QueryError> {
         self.length_ms = self.length_ms.max(asked.to_ms.saturating_sub(asked.from_ms));
@@ -236,8 +236,13 @@ mod tests {
         fn ask(&self, held: &HeldSelectors, spans: usize, (from_ms, to_ms): (i64, i64)) -> usize {
             let budget = QueryBudget::new(QueryLimits::default(), &|| None);
             let matchers = selector("free").unwrap();
-            let asked =
-                Asked { matchers: &matchers, from_ms, to_ms, with_samples: true, budget: &budget };
+            let asked = SelectorRequest {
+                matchers: &matchers,
+                from_ms,
+                to_ms,
+                with_samples: true,
+                budget: &budget,
+            };
             let span = RecordedSpan { path: "a".into(), from_ns: 0, thru_ns: None };
             let read = |begin_ms: BeginMs<'_>| {
                 let begin_ms = begin_ms("host", "filesystem");

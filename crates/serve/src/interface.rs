@@ -32,7 +32,7 @@ const AROUND_MEMBERS: [&str; 2] = ["{\"status\":\"success\",\"data\":{", "}}"];
 
 /// What is asked, by its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Asked {
+enum Endpoint {
     Query,
     QueryRange,
     Labels,
@@ -45,22 +45,22 @@ enum Asked {
     Health,
 }
 
-impl Asked {
+impl Endpoint {
     fn of(path: &str) -> Option<Self> {
         Some(match path {
-            "/-/healthy" | "/-/ready" => Asked::Health,
-            "/metrics" => Asked::Metrics,
+            "/-/healthy" | "/-/ready" => Endpoint::Health,
+            "/metrics" => Endpoint::Metrics,
             _ => match path.strip_prefix("/api/v1/")? {
-                "query" => Asked::Query,
-                "query_range" => Asked::QueryRange,
-                "labels" => Asked::Labels,
-                "series" => Asked::Series,
-                "metadata" => Asked::Metadata,
-                "status/buildinfo" => Asked::BuildInfo,
-                "query_exemplars" => Asked::Exemplars,
+                "query" => Endpoint::Query,
+                "query_range" => Endpoint::QueryRange,
+                "labels" => Endpoint::Labels,
+                "series" => Endpoint::Series,
+                "metadata" => Endpoint::Metadata,
+                "status/buildinfo" => Endpoint::BuildInfo,
+                "query_exemplars" => Endpoint::Exemplars,
                 other => {
                     let name = other.strip_prefix("label/")?.strip_suffix("/values")?;
-                    Asked::LabelValues(name.to_owned())
+                    Endpoint::LabelValues(name.to_owned())
                 }
             },
         })
@@ -69,7 +69,11 @@ impl Asked {
     fn takes_forms(&self) -> bool {
         matches!(
             self,
-            Asked::Query | Asked::QueryRange | Asked::Labels | Asked::Series | Asked::Exemplars
+            Endpoint::Query
+                | Endpoint::QueryRange
+                | Endpoint::Labels
+                | Endpoint::Series
+                | Endpoint::Exemplars
         )
     }
 }
@@ -89,7 +93,7 @@ pub(crate) async fn answer(shared: &Arc<Shared>, request: &Request<Bytes>) -> Ht
     {
         return answer;
     }
-    let Some(asked) = Asked::of(request.uri().path()) else {
+    let Some(asked) = Endpoint::of(request.uri().path()) else {
         return text_answer(StatusCode::NOT_FOUND, "404 page not found\n");
     };
     let is_form = *request.method() == Method::POST && asked.takes_forms();
@@ -97,8 +101,8 @@ pub(crate) async fn answer(shared: &Arc<Shared>, request: &Request<Bytes>) -> Ht
         return method_not_allowed(if asked.takes_forms() { "GET, POST" } else { "GET" });
     }
     match asked {
-        Asked::Health => text_answer(StatusCode::OK, "whit is healthy.\n"),
-        Asked::Metrics => {
+        Endpoint::Health => text_answer(StatusCode::OK, "whit is healthy.\n"),
+        Endpoint::Metrics => {
             metrics::answer(&shared.newest, request.headers(), &shared.evaluation.memory).await
         }
         asked => match parameters(request, is_form) {
@@ -120,7 +124,7 @@ fn parameters(request: &Request<Bytes>, is_form: bool) -> Result<Parameters, Que
 /// The answer of Prometheus's interface.
 async fn data_of(
     shared: &Arc<Shared>,
-    asked: Asked,
+    asked: Endpoint,
     parameters: Parameters,
 ) -> Result<AnswerBody, QueryError> {
     let longest = shared.evaluation.settings.query_time_max;
@@ -144,29 +148,29 @@ struct Evaluated<'a> {
 }
 
 impl Evaluated<'_> {
-    fn answer(&self, asked: &Asked) -> Result<AnswerBody, QueryError> {
+    fn answer(&self, asked: &Endpoint) -> Result<AnswerBody, QueryError> {
         match asked {
-            Asked::Query => {
+            Endpoint::Query => {
                 let time_ms = self.parameters.time_ms("time", Some(now_ms()))?;
                 let query = self.parameters.get("query");
                 self.body_of(promql::instant(query, time_ms, &self.context()).map_err(of_query)?)
             }
-            Asked::QueryRange => {
+            Endpoint::QueryRange => {
                 let steps = self.steps()?;
                 let query = self.parameters.get("query");
                 self.body_of(promql::range(query, steps, &self.context()).map_err(of_query)?)
             }
-            Asked::Labels => {
+            Endpoint::Labels => {
                 let (series, bytes) = self.series()?;
                 let names = series.iter().flat_map(|labels| labels.iter().map(|(name, _)| name));
                 self.texts(names.collect(), bytes)
             }
-            Asked::LabelValues(name) => {
+            Endpoint::LabelValues(name) => {
                 let (series, bytes) = self.series()?;
                 let values = series.iter().map(|labels| labels.get(name));
                 self.texts(values.filter(|value| !value.is_empty()).collect(), bytes)
             }
-            Asked::Series => {
+            Endpoint::Series => {
                 if self.parameters.all("match[]").next().is_none() {
                     let why = "no match[] parameter provided".to_owned();
                     return Err(QueryError::BadData(why));
@@ -178,10 +182,12 @@ impl Evaluated<'_> {
                     let _ = write_labels(labels, out);
                 })
             }
-            Asked::Metadata => self.metadata(),
-            Asked::BuildInfo => Ok(build_info().into()),
+            Endpoint::Metadata => self.metadata(),
+            Endpoint::BuildInfo => Ok(build_info().into()),
             // The last two are answered elsewhere.
-            Asked::Exemplars | Asked::Metrics | Asked::Health => Ok(AROUND_LIST.concat().into()),
+            Endpoint::Exemplars | Endpoint::Metrics | Endpoint::Health => {
+                Ok(AROUND_LIST.concat().into())
+            }
         }
     }
 

@@ -19,12 +19,12 @@ use crate::metrics::{NewestError, NewestPage, NewestSamples, write_page};
 const IS_NEW: u8 = 4;
 
 /// The three places.  Each has a lock, which only its owner takes.
-struct Places {
+struct SnapshotBuffers {
     places: [Mutex<Snapshot>; 3],
     middle: AtomicU8,
 }
 
-impl Places {
+impl SnapshotBuffers {
     /// A place, by its owner, who never waits for it.
     fn own(&self, place: u8) -> MutexGuard<'_, Snapshot> {
         self.places[usize::from(place)].lock().unwrap_or_else(PoisonError::into_inner)
@@ -33,7 +33,7 @@ impl Places {
 
 /// The recorder's side.
 pub struct SamplePublisher {
-    places: Arc<Places>,
+    places: Arc<SnapshotBuffers>,
     own: u8,
     /// The latest reading of each source: a snapshot has those of one tick.
     latest: Vec<Sample>,
@@ -41,14 +41,14 @@ pub struct SamplePublisher {
 
 /// The readers' side: pages of the newest sample.
 pub struct LivePages {
-    places: Arc<Places>,
+    places: Arc<SnapshotBuffers>,
     meta: Meta,
     defs: Vec<Arc<SourceDef>>,
     options: Options,
-    reader: Mutex<Reader>,
+    reader: Mutex<LiveReader>,
 }
 
-struct Reader {
+struct LiveReader {
     own: u8,
     history: History,
     pages: PageCache,
@@ -76,13 +76,13 @@ impl PageCache {
 /// Both sides, for the samples of these sources.
 #[must_use]
 pub fn live_samples(meta: Meta, defs: &[Arc<SourceDef>]) -> (SamplePublisher, LivePages) {
-    let places = Arc::new(Places {
+    let places = Arc::new(SnapshotBuffers {
         places: [(); 3].map(|()| Mutex::new(Snapshot::new(defs))),
         middle: AtomicU8::new(1),
     });
     let latest = defs.iter().map(|def| Sample::new(def)).collect();
     let publisher = SamplePublisher { places: places.clone(), own: 0, latest };
-    let reader = Reader { own: 2, history: History::new(defs), pages: PageCache::default() };
+    let reader = LiveReader { own: 2, history: History::new(defs), pages: PageCache::default() };
     let (defs, options) = (defs.to_vec(), Options::default());
     let pages = LivePages { places, meta, defs, options, reader: Mutex::new(reader) };
     (publisher, pages)
@@ -122,7 +122,7 @@ fn copy(from: &Sample, to: &mut Sample) {
 impl NewestSamples for LivePages {
     fn page(&self, form: PageForm) -> Result<NewestPage, NewestError> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let Reader { own, history, pages } = &mut *reader;
+        let LiveReader { own, history, pages } = &mut *reader;
         if self.places.middle.load(Ordering::Acquire) & IS_NEW != 0 {
             *own = self.places.middle.swap(*own, Ordering::AcqRel) & !IS_NEW;
             history.push(&mut self.places.own(*own));

@@ -44,10 +44,10 @@ type WriteMore = Box<dyn FnMut(&mut String) -> bool + Send>;
 
 /// The memory of a server.
 #[derive(Default)]
-pub(crate) struct QueryMemory(Mutex<State>);
+pub(crate) struct QueryMemory(Mutex<MemoryState>);
 
 #[derive(Default)]
-struct State {
+struct MemoryState {
     /// The small answers that are being sent, the oldest first.
     small: Vec<Arc<OpenAnswer>>,
     large: LargeTurn,
@@ -104,15 +104,15 @@ impl OpenAnswer {
 }
 
 /// Ends an answer with its connection.
-struct Sent(Arc<OpenAnswer>);
+struct SentAnswer(Arc<OpenAnswer>);
 
-impl Drop for Sent {
+impl Drop for SentAnswer {
     fn drop(&mut self) {
         self.0.end();
     }
 }
 
-impl State {
+impl MemoryState {
     /// Takes the turn, if nobody has it.
     fn take_large(&mut self) -> bool {
         let is_free = match &self.large {
@@ -161,12 +161,12 @@ impl QueryTurn {
         QueryTurn { memory: memory.clone(), stop: stop.clone(), is_large, was_large }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, MemoryState> {
         self.memory.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until something is done.
-    fn wait(&self, mut is_done: impl FnMut(&mut State) -> bool) -> Result<(), QueryError> {
+    fn wait(&self, mut is_done: impl FnMut(&mut MemoryState) -> bool) -> Result<(), QueryError> {
         while !is_done(&mut self.lock()) {
             if let Some(stop) = (self.stop)() {
                 return Err(stop.into());
@@ -178,7 +178,7 @@ impl QueryTurn {
 
     fn take_large(&self) -> Result<(), QueryError> {
         if !self.is_large.get() {
-            self.wait(State::take_large)?;
+            self.wait(MemoryState::take_large)?;
             self.is_large.set(true);
             self.was_large.set(true);
         }
@@ -200,7 +200,7 @@ impl QueryTurn {
             late_from: Deadline::after(SENT_TIME),
             write: Mutex::new(Some(Box::new(write))),
         });
-        let sent = Sent(answer.clone());
+        let sent = SentAnswer(answer.clone());
         if is_large {
             self.lock().large = LargeTurn::Sent(answer);
             self.is_large.set(false);

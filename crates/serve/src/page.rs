@@ -43,7 +43,7 @@ use promql::{QueryError, Stop};
 use serde_json::json;
 
 use self::alerts::Alerts;
-use self::asked::Asked;
+use self::asked::PageRequest;
 use self::databases::Databases;
 use self::device_pages::{DeviceFile, DevicePages};
 use self::devices::Devices;
@@ -187,7 +187,7 @@ impl Page {
 }
 
 /// A question to the recordings.
-type Question = fn(&Asked<'_>) -> Result<String, QueryError>;
+type Question = fn(&PageRequest<'_>) -> Result<String, QueryError>;
 
 /// The questions, by the last part of their path.
 const QUESTIONS: &[(&str, Question)] = &[
@@ -248,7 +248,8 @@ pub(crate) async fn answer(
         }
         (_, Some(question)) => {
             let most = evaluation.settings.answer_bytes_max;
-            let ask = move |asked: &Asked<'_>, turn: &QueryTurn| sent(question(asked)?, most, turn);
+            let ask =
+                move |asked: &PageRequest<'_>, turn: &QueryTurn| sent(question(asked)?, most, turn);
             asked(evaluation, page, request, ask).await
         }
         (LIVE, None) => {
@@ -406,7 +407,7 @@ async fn asked<T: Send + 'static>(
     evaluation: &Arc<Evaluation>,
     page: &Arc<Page>,
     request: &Request<Bytes>,
-    question: impl FnOnce(&Asked<'_>, &QueryTurn) -> Result<T, QueryError> + Send + 'static,
+    question: impl FnOnce(&PageRequest<'_>, &QueryTurn) -> Result<T, QueryError> + Send + 'static,
 ) -> Result<T, QueryError> {
     let parameters = Parameters::of(request.uri())?;
     let storage = page.recordings.clone();
@@ -417,7 +418,7 @@ async fn asked<T: Send + 'static>(
         let ends = stop.clone();
         let recordings = recordings.ending(move || ends().is_some());
         let turn = QueryTurn::new(&memory, stop);
-        let answered = question(&Asked { recordings, parameters: &parameters }, &turn);
+        let answered = question(&PageRequest { recordings, parameters: &parameters }, &turn);
         // An archive that was ended does not say why.
         answered.map_err(|error| match (error, stop()) {
             (QueryError::Cancelled, Some(Stop::TimedOut)) => QueryError::TimedOut,

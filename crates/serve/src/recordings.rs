@@ -24,7 +24,7 @@ use sample::{Kind, SourceDef};
 use view::{BaseUnits, FieldMetric};
 
 use crate::clock::{Deadline, now};
-use crate::held_selectors::{Asked, BeginMs, FoundSource, HeldSelectors};
+use crate::held_selectors::{BeginMs, FoundSource, HeldSelectors, SelectorRequest};
 
 /// A recorder may add recordings at any time; they are looked for so often at most.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -82,7 +82,7 @@ impl RecordingStorage {
     /// The series that match, of each source of each host; `begin_ms` says from when on.
     fn read(
         recordings: &Recordings,
-        asked: &Asked<'_>,
+        asked: &SelectorRequest<'_>,
         begin_ms: BeginMs<'_>,
     ) -> Result<Vec<FoundSource>, QueryError> {
         let mut found = Vec::new();
@@ -106,8 +106,9 @@ impl RecordingStorage {
                 if plan.metrics.is_empty() {
                     continue;
                 }
-                let asked = Asked { from_ms: begin_ms(host, &def.name), ..*asked };
-                let mut of_source = Found { asked, series: Vec::new(), places: HashMap::new() };
+                let asked = SelectorRequest { from_ms: begin_ms(host, &def.name), ..*asked };
+                let mut of_source =
+                    FoundSeries { asked, series: Vec::new(), places: HashMap::new() };
                 of_source.read(recordings, host, &plan)?;
                 found.push(FoundSource {
                     host: host.to_owned(),
@@ -130,7 +131,7 @@ impl SeriesStorage for RecordingStorage {
         budget: &QueryBudget<'_>,
     ) -> Result<Vec<Series>, QueryError> {
         let recordings = self.recordings().map_err(|error| unreadable(&error))?;
-        let asked = Asked { matchers, from_ms, to_ms, with_samples: true, budget };
+        let asked = SelectorRequest { matchers, from_ms, to_ms, with_samples: true, budget };
         let read = |begin_ms: BeginMs<'_>| Self::read(&recordings, &asked, begin_ms);
         match &self.held {
             Some(held) => held.select(&asked, recordings.recorded_spans().collect(), &read),
@@ -146,7 +147,7 @@ impl SeriesStorage for RecordingStorage {
         budget: &QueryBudget<'_>,
     ) -> Result<Vec<Arc<Labels>>, QueryError> {
         let recordings = self.recordings().map_err(|error| unreadable(&error))?;
-        let asked = Asked { matchers, from_ms, to_ms, with_samples: false, budget };
+        let asked = SelectorRequest { matchers, from_ms, to_ms, with_samples: false, budget };
         let found = Self::read(&recordings, &asked, &|_, _| from_ms)?;
         let series = found.into_iter().flat_map(|one| one.series);
         Ok(series.map(|series| series.labels).collect())
@@ -182,13 +183,13 @@ fn unreadable(error: &archive::Error) -> QueryError {
 }
 
 /// The series of a source that were found so far.
-struct Found<'a> {
-    asked: Asked<'a>,
+struct FoundSeries<'a> {
+    asked: SelectorRequest<'a>,
     series: Vec<Series>,
     places: HashMap<Arc<Labels>, usize>,
 }
 
-impl Found<'_> {
+impl FoundSeries<'_> {
     /// The series that have samples, each in the order of their times.
     fn ordered(self) -> Vec<Series> {
         let mut series = self.series;
@@ -320,7 +321,7 @@ impl Found<'_> {
 
 /// The series of a source of a host, while its rows come.
 struct SourceSeries<'a, 'b> {
-    found: &'a mut Found<'b>,
+    found: &'a mut FoundSeries<'b>,
     recordings: &'a Recordings,
     host: &'a str,
     plan: &'a SourcePlan,

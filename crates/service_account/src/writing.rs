@@ -20,7 +20,7 @@ pub enum WritingNews<'a> {
 }
 
 impl<'a> WritingNews<'a> {
-    /// Of a line; none if it is about something else.
+    /// The news of a line; none if it is about something else.
     #[must_use]
     pub fn of(line: &'a str) -> Option<Self> {
         match line.split_once(NOT_WRITTEN) {

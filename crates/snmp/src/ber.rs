@@ -105,13 +105,13 @@ pub enum EncodeError {
 
 /// Reads elements one after the other.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct BerReader<'a> {
     bytes: &'a [u8],
     /// Offset of `bytes` in the message, for errors.
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> BerReader<'a> {
     pub(crate) fn new(bytes: &'a [u8], at: usize) -> Self {
         Self { bytes, at }
     }
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
 
     /// The next element: its tag and a reader of its content.
     #[inline]
-    pub(crate) fn element(&mut self) -> Result<(u8, Reader<'a>), DecodeError> {
+    pub(crate) fn element(&mut self) -> Result<(u8, BerReader<'a>), DecodeError> {
         let &[tag, first, ref after @ ..] = self.bytes else {
             return Err(self.error(DecodeCause::Truncated));
         };
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
             let cause = DecodeCause::Overlong { length, left: content.len() };
             return Err(self.error(cause));
         }
-        let inside = Reader { bytes: &content[..length], at: self.at + head };
+        let inside = BerReader { bytes: &content[..length], at: self.at + head };
         self.bytes = &content[length..];
         self.at += head + length;
         Ok((tag, inside))
@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
 
     /// The content of the next element, which must have this tag.
     #[inline]
-    pub(crate) fn expect(&mut self, expected: u8) -> Result<Reader<'a>, DecodeError> {
+    pub(crate) fn expect(&mut self, expected: u8) -> Result<BerReader<'a>, DecodeError> {
         let before = *self;
         let (found, inside) = self.element()?;
         if found == expected {
@@ -361,16 +361,16 @@ mod tests {
         ];
         for (number, bytes) in cases {
             assert_eq!(encoded(|encoder| encoder.signed(2, number)), bytes);
-            assert_eq!(Reader::new(bytes, 0).integer(), Ok(number));
+            assert_eq!(BerReader::new(bytes, 0).integer(), Ok(number));
         }
         let most = [0x46, 9, 0, 255, 255, 255, 255, 255, 255, 255, 255];
         assert_eq!(encoded(|encoder| encoder.unsigned(0x46, u64::MAX)), most);
-        assert_eq!(Reader::new(&most[2..], 0).unsigned(), Ok(u64::MAX));
+        assert_eq!(BerReader::new(&most[2..], 0).unsigned(), Ok(u64::MAX));
     }
 
     #[test]
     fn zeros_before_a_number_may_be_missing_or_many() {
-        let number = |bytes: &[u8]| Reader::new(bytes, 0).unsigned();
+        let number = |bytes: &[u8]| BerReader::new(bytes, 0).unsigned();
         for (bytes, expected) in [
             (&[0xc8][..], 200),
             (&[0, 0xc8], 200),
@@ -390,7 +390,7 @@ mod tests {
 
     #[test]
     fn lengths_have_limits() {
-        let refused = |bytes: &[u8]| Reader::new(bytes, 10).element().unwrap_err().cause;
+        let refused = |bytes: &[u8]| BerReader::new(bytes, 10).element().unwrap_err().cause;
         assert_eq!(refused(&[4]), DecodeCause::Truncated);
         assert_eq!(refused(&[4, 0x80, 1, 0, 0]), DecodeCause::Indefinite);
         assert_eq!(refused(&[4, 0x85, 0, 0, 0, 0, 1, 7]), DecodeCause::LongLength(5));
@@ -400,7 +400,7 @@ mod tests {
             DecodeCause::Overlong { length: usize::try_from(u32::MAX).unwrap(), left: 1 };
         assert_eq!(refused(&[4, 0x84, 255, 255, 255, 255, 1]), overlong);
         // net-snmp writes lengths that are longer than they need be.
-        let mut reader = Reader::new(&[4, 0x82, 0, 1, 7], 0);
+        let mut reader = BerReader::new(&[4, 0x82, 0, 1, 7], 0);
         assert_eq!(reader.octets(), Ok(&[7][..]));
         assert_eq!(reader.finish(), Ok(()));
     }
@@ -417,7 +417,7 @@ mod tests {
             let mut encoder = Encoder::new(&mut buffer);
             encoder.element(4, &vec![7; length]);
             let start = encoder.finish().unwrap();
-            let read = Reader::new(&buffer[start..], 0).octets().unwrap();
+            let read = BerReader::new(&buffer[start..], 0).octets().unwrap();
             assert_eq!(read.len(), length);
         }
     }

@@ -1,6 +1,6 @@
 //! Messages of versions 1 and 2c: a community and a PDU (RFC 1157 section 4, RFC 1901 section 3).
 
-use crate::ber::{DecodeCause, DecodeError, EncodeError, Encoder, Reader, tag};
+use crate::ber::{BerReader, DecodeCause, DecodeError, EncodeError, Encoder, tag};
 use crate::pdu::{self, Pdu, PduHead, Varbind};
 
 /// The versions of the protocol.
@@ -101,8 +101,8 @@ impl<'a> CommunityMessage<'a> {
 }
 
 /// Opens the sequence that is the whole datagram, and reads the version.
-pub(crate) fn open(bytes: &[u8]) -> Result<(Version, Reader<'_>), DecodeError> {
-    let mut datagram = Reader::new(bytes, 0);
+pub(crate) fn open(bytes: &[u8]) -> Result<(Version, BerReader<'_>), DecodeError> {
+    let mut datagram = BerReader::new(bytes, 0);
     let mut message = datagram.expect(tag::SEQUENCE)?;
     datagram.finish()?;
     let before = message;

@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::ber::{DecodeCause, DecodeError, Reader};
+use crate::ber::{BerReader, DecodeCause, DecodeError};
 
 /// Most sub-identifiers (RFC 2578 section 3.5).
 pub const SUB_IDENTIFIERS_MAX: usize = 128;
@@ -97,7 +97,7 @@ impl Hash for Oid {
 impl<'a> OidRef<'a> {
     /// The whole content of an element as an object identifier.
     #[inline]
-    pub(crate) fn of_content(content: &Reader<'a>) -> Result<Self, DecodeError> {
+    pub(crate) fn of_content(content: &BerReader<'a>) -> Result<Self, DecodeError> {
         let bytes = content.rest();
         let mut count = 1;
         let mut length = 0;
@@ -399,7 +399,7 @@ mod tests {
             assert_eq!(one.to_string(), text);
             let numbers: Vec<u32> = one.as_ref().sub_identifiers().collect();
             assert_eq!(Oid::new(&numbers).unwrap(), one);
-            let read = OidRef::of_content(&Reader::new(one.as_bytes(), 0)).unwrap();
+            let read = OidRef::of_content(&BerReader::new(one.as_bytes(), 0)).unwrap();
             assert_eq!(read.to_oid(), one);
         }
         assert_eq!(oid(".1.3.6.1").as_bytes(), [0x2b, 6, 1]);
@@ -422,7 +422,7 @@ mod tests {
         assert_eq!(oid(&long).as_ref().sub_identifiers().count(), 128);
         assert_eq!((long.clone() + ".1").parse::<Oid>(), Err(OidError::Long));
         assert_eq!(oid(&long).child(&[1]), Err(OidError::Long));
-        let read = |bytes: &[u8]| OidRef::of_content(&Reader::new(bytes, 0)).map(OidRef::to_oid);
+        let read = |bytes: &[u8]| OidRef::of_content(&BerReader::new(bytes, 0)).map(OidRef::to_oid);
         assert_eq!(read(&[0x2b, 0x80, 1]).unwrap_err().cause, DecodeCause::OidPadded);
         assert_eq!(read(&[0x2b, 0x81]).unwrap_err().cause, DecodeCause::OidCut);
         let most = [0x2b, 0x8f, 0xff, 0xff, 0xff, 0x7f];

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::ber::{DecodeCause, DecodeError, Encoder, Reader, tag};
+use crate::ber::{BerReader, DecodeCause, DecodeError, Encoder, tag};
 use crate::oid::OidRef;
 use crate::value::SnmpValue;
 
@@ -166,7 +166,7 @@ impl<'a> Varbind<'a> {
     }
 
     #[inline]
-    fn decode(list: &mut Reader<'a>) -> Result<Self, DecodeError> {
+    fn decode(list: &mut BerReader<'a>) -> Result<Self, DecodeError> {
         let mut pair = list.expect(tag::SEQUENCE)?;
         let oid = OidRef::of_content(&pair.expect(tag::OBJECT_IDENTIFIER)?)?;
         let value = SnmpValue::decode(&mut pair)?;
@@ -186,13 +186,13 @@ impl<'a> Varbind<'a> {
 /// The varbinds of a PDU, one after the other.  They were checked before.
 #[derive(Clone, Copy, Debug)]
 pub struct Varbinds<'a> {
-    rest: Reader<'a>,
+    rest: BerReader<'a>,
     count: usize,
 }
 
 impl<'a> Varbinds<'a> {
     /// Checks all of them.
-    fn new(list: Reader<'a>) -> Result<Self, DecodeError> {
+    fn new(list: BerReader<'a>) -> Result<Self, DecodeError> {
         let mut rest = list;
         let mut count = 0;
         while !rest.is_empty() {
@@ -233,7 +233,7 @@ pub struct Pdu<'a> {
 
 impl<'a> Pdu<'a> {
     /// Reads the next element.
-    pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(reader: &mut BerReader<'a>) -> Result<Self, DecodeError> {
         let before = *reader;
         let (tag, mut content) = reader.element()?;
         let kind = PduKind::of_tag(tag).ok_or(before.error(DecodeCause::UnknownPdu(tag)))?;

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use crate::ber::{DecodeError, Encoder, Reader, tag};
+use crate::ber::{BerReader, DecodeError, Encoder, tag};
 use crate::oid::OidRef;
 
 mod application {
@@ -80,14 +80,14 @@ impl<'a> SnmpValue<'a> {
     /// Reads the next element.  What its type does not allow is [`Self::Unreadable`]: an answer has
     /// the values of many objects, and one that is wrong must not cost the others.
     #[inline]
-    pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(reader: &mut BerReader<'a>) -> Result<Self, DecodeError> {
         let (tag, content) = reader.element()?;
         Ok(Self::of_content(tag, &content).unwrap_or(Self::Unreadable(tag, content.rest())))
     }
 
     /// A value that its type allows; one without a value may have content, which means nothing.
     #[inline]
-    fn of_content(tag: u8, content: &Reader<'a>) -> Option<Self> {
+    fn of_content(tag: u8, content: &BerReader<'a>) -> Option<Self> {
         let bytes = content.rest();
         let unsigned = || content.unsigned().ok();
         Some(match tag {
@@ -117,7 +117,7 @@ impl<'a> SnmpValue<'a> {
     }
 
     /// A number that net-snmp wrapped, or else just the bytes.
-    fn of_opaque(content: &Reader<'a>) -> Self {
+    fn of_opaque(content: &BerReader<'a>) -> Self {
         let bytes = content.rest();
         let &[OPAQUE_TAG, kind, length, ref inside @ ..] = bytes else {
             return Self::Opaque(bytes);
@@ -125,7 +125,7 @@ impl<'a> SnmpValue<'a> {
         if inside.len() != usize::from(length) {
             return Self::Opaque(bytes);
         }
-        let number = Reader::new(inside, 0);
+        let number = BerReader::new(inside, 0);
         let value = match (kind, inside.len()) {
             (OPAQUE_FLOAT, 4) => {
                 number.unsigned().ok().map(|bits| Self::Float(f32::from_bits(bits as u32)))
@@ -253,7 +253,7 @@ mod tests {
     }
 
     fn decoded(bytes: &[u8]) -> Result<SnmpValue<'_>, DecodeCause> {
-        let mut reader = Reader::new(bytes, 0);
+        let mut reader = BerReader::new(bytes, 0);
         let value = SnmpValue::decode(&mut reader).map_err(|error| error.cause)?;
         assert!(reader.is_empty());
         Ok(value)

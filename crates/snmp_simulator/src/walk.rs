@@ -38,7 +38,7 @@ fn parse(text: &str) -> Result<Vec<MibObject>, WalkError> {
             match objects.last_mut() {
                 _ if line == "End of MIB" => {}
                 Some(MibObject { value: MibValue::Octets(bytes), .. }) => {
-                    go_on(bytes, line);
+                    add_line(bytes, line);
                 }
                 _ if line.trim().is_empty() => {}
                 _ => return Err(wrong("no object identifier")),
@@ -57,7 +57,7 @@ fn parse(text: &str) -> Result<Vec<MibObject>, WalkError> {
 }
 
 /// A further line of a value: hexadecimal digits, or text up to a quote.
-fn go_on(bytes: &mut Vec<u8>, line: &str) {
+fn add_line(bytes: &mut Vec<u8>, line: &str) {
     match hexadecimal(line) {
         Some(more) => bytes.extend(more),
         None => {

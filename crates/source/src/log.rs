@@ -97,14 +97,14 @@ struct Process {
     folder: usize,
     name: Vec<u8>,
     file: OwnedFd,
-    loggers: Vec<Seen>,
+    loggers: Vec<LoggerRow>,
     dropped: u64,
     limited: u64,
     is_there: bool,
 }
 
 /// A logger's row, and its counts as they were last.
-struct Seen {
+struct LoggerRow {
     row: usize,
     counts: [u64; COUNTS],
 }
@@ -295,7 +295,7 @@ impl Log {
             let length = usize::from(entry[logger::NAME_LENGTH]).min(logger::NAME_BYTES_MAX);
             let name = &entry[logger::NAME..logger::NAME + length];
             let row = self.row_of(if name.is_empty() { OTHERS } else { name });
-            self.processes[index].loggers.push(Seen { row, counts: [0; COUNTS] });
+            self.processes[index].loggers.push(LoggerRow { row, counts: [0; COUNTS] });
         }
         let seen = &mut self.processes[index].loggers[number];
         let totals = &mut self.totals[seen.row];

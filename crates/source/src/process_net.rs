@@ -94,7 +94,7 @@ struct Counting {
     net: ProcessNet,
     groups: Groups,
     /// By the program's key.
-    seen: HashMap<u64, Seen>,
+    seen: HashMap<u64, SeenProcess>,
     gone: Vec<u64>,
     /// What the row of no process showed last.
     shown: NetCounts,
@@ -106,14 +106,14 @@ struct Counting {
 
 /// A process in the latest reading.
 #[derive(Clone, Copy, Default)]
-struct Seen {
+struct SeenProcess {
     packets: u64,
     /// Readings without a packet.
     idle: u32,
     was_gone: bool,
 }
 
-impl Seen {
+impl SeenProcess {
     /// Takes the packets of a reading.  Returns how many are new, and whether the process is gone.
     fn update(&mut self, packets: u64, is_gone: impl FnOnce() -> bool) -> (u64, bool) {
         let grown = packets.saturating_sub(self.packets);
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn idle_processes_are_looked_at_now_and_then() {
-        let mut seen = Seen::default();
+        let mut seen = SeenProcess::default();
         assert_eq!(seen.update(5, || true), (5, true));
         let idle = (1..=IDLE_READINGS).map(|_| seen.update(5, || true));
         let looked: Vec<bool> = idle.map(|(grown, is_gone)| grown == 0 && is_gone).collect();

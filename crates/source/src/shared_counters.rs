@@ -21,11 +21,11 @@ pub enum CounterMethod {
 
 /// The program, which all sources share, in [`SourceContext`](crate::SourceContext).
 #[derive(Default)]
-pub struct SharedCounters(Mutex<Held>);
+pub struct SharedCounters(Mutex<LoadedProgram>);
 
 /// What is known of the program.
 #[derive(Default)]
-pub(crate) struct Held {
+pub(crate) struct LoadedProgram {
     /// The program, or why it cannot be used; `None` before a source has asked.
     program: Option<Result<Program, String>>,
     /// The sources that are read by it.
@@ -57,12 +57,12 @@ impl SharedCounters {
     }
 
     /// The program and what is known of it.
-    pub(crate) fn held(&self) -> MutexGuard<'_, Held> {
+    pub(crate) fn held(&self) -> MutexGuard<'_, LoadedProgram> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Held {
+impl LoadedProgram {
     /// Loads the program, the first time.
     pub(crate) fn load(&mut self, kernel: &SharedKernel) -> Result<&mut Program, String> {
         let program = self.program.get_or_insert_with(|| {

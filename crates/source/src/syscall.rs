@@ -86,7 +86,7 @@ struct Syscalls {
 struct Counting {
     counts: SyscallCounts,
     /// The calls made so far, in the order of their first appearance.
-    seen: Vec<Seen>,
+    seen: Vec<SeenCall>,
     is_seen: [bool; SLOTS],
     /// Calls since the overhead was last reported.
     calls: u64,
@@ -95,7 +95,7 @@ struct Counting {
     recorder: Option<Arc<RecorderCounters>>,
 }
 
-struct Seen {
+struct SeenCall {
     slot: usize,
     name: String,
     last: CallCount,
@@ -127,7 +127,7 @@ impl Counting {
         for slot in 0..SLOTS {
             if !self.is_seen[slot] && self.counts.is_used(slot) {
                 self.is_seen[slot] = true;
-                self.seen.push(Seen { slot, name: name_of(slot), last: NOTHING });
+                self.seen.push(SeenCall { slot, name: name_of(slot), last: NOTHING });
             }
         }
     }

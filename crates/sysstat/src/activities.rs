@@ -82,7 +82,7 @@ pub(crate) enum Cpus {
     Sum,
     /// All together, and each.
     All,
-    /// Those in these ranges, both ends included, and whether all together stand before them.
+    /// The CPUs in these ranges, both ends included, and whether all together stand before them.
     Some(Vec<(usize, usize)>, bool),
 }
 

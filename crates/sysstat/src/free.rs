@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::SysstatError;
-use crate::report::{Asked, Facts, Report};
+use crate::report::{Facts, Report, ReportRequest};
 use crate::values::{Row, Span};
 use crate::words::{Pace, Word, Words, unknown, whole};
 
@@ -44,7 +44,7 @@ struct Free {
 }
 
 /// Reads the command line.
-pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
+pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
     let mut free = Free {
         scale: Scale::Bytes(1024.0),
         is_si: false,
@@ -98,7 +98,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     if pace.count.is_some() && pace.interval.is_none() {
         pace.interval = Some(Duration::from_secs(1));
     }
-    let mut asked = Asked::new(Box::new(free), pace);
+    let mut asked = ReportRequest::new(Box::new(free), pace);
     asked.since_boot = true;
     Ok(asked)
 }

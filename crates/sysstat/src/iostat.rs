@@ -9,7 +9,7 @@ use crate::iostat_extended::{EXTENDED, EXTENDED_SHORT, Group};
 use crate::json;
 use crate::machine::banner;
 use crate::persistent_names::PersistentNames;
-use crate::report::{Asked, Facts, Recording, Report};
+use crate::report::{Facts, Recording, Report, ReportRequest};
 use crate::values::{Row, Span};
 use crate::words::{Pace, Word, Words, device_name, unknown};
 
@@ -90,7 +90,7 @@ fn folder_refused(option: &str) -> SysstatError {
 }
 
 /// Reads the command line.
-pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
+pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
     let mut iostat = Iostat {
         cpu: false,
         disk: false,
@@ -116,7 +116,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         let option = match word {
             Word::Plain(word) => {
                 if word.starts_with(|c: char| c.is_ascii_digit()) {
-                    pace.take(&word)?;
+                    pace.read_word(&word)?;
                 } else if word == "+f" {
                     return Err(folder_refused("+f"));
                 } else {
@@ -194,7 +194,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     }
     let omit_first = iostat.omit_first && pace.interval.is_some();
     iostat.omit_first = omit_first;
-    let mut asked = Asked::new(Box::new(iostat), pace);
+    let mut asked = ReportRequest::new(Box::new(iostat), pace);
     asked.recording = recording;
     asked.since_boot = !omit_first;
     Ok(asked)

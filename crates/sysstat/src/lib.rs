@@ -53,7 +53,7 @@ pub struct ReportTool {
     pub about: &'static str,
     /// The options of the tool, as `--help` shows them.
     pub usage: &'static str,
-    make: fn(&[String]) -> Result<report::Asked, SysstatError>,
+    make: fn(&[String]) -> Result<report::ReportRequest, SysstatError>,
 }
 
 impl std::fmt::Debug for ReportTool {

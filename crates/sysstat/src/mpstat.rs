@@ -8,7 +8,7 @@ use crate::columns::{Column, column, cpu_shares, decimals, rate};
 use crate::format::{Style, Unit};
 use crate::json;
 use crate::machine::banner;
-use crate::report::{Asked, Facts, Recording, Report};
+use crate::report::{Facts, Recording, Report, ReportRequest};
 use crate::topology::Topology;
 use crate::values::{Row, Span};
 use crate::words::{Pace, Word, Words, unknown};
@@ -94,7 +94,7 @@ fn cpu_list(text: &str, what: &str) -> Result<Cpus, SysstatError> {
 }
 
 /// Reads the command line.
-pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
+pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
     let (mut kinds, mut cpus, mut style) = (Vec::new(), None, Style::default());
     let (mut pace, mut recording) = (Pace::default(), Recording::Host);
     let (mut is_all, mut has_topology, mut json, mut nodes) = (false, false, None, None);
@@ -102,7 +102,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     while let Some(word) = words.next()? {
         let option = match word {
             Word::Plain(word) => {
-                pace.take(&word)?;
+                pace.read_word(&word)?;
                 continue;
             }
             Word::Option(option) => option,
@@ -167,7 +167,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         has_averages,
         lines: 0,
     };
-    let mut asked = Asked::new(Box::new(mpstat), pace);
+    let mut asked = ReportRequest::new(Box::new(mpstat), pace);
     asked.since_boot = !has_interval;
     asked.recording = recording;
     Ok(asked)

@@ -8,7 +8,7 @@ use crate::columns::{Column, column, decimals};
 use crate::format::{Style, Unit, percent};
 use crate::machine::banner;
 use crate::pidstat_stack::{Stacks, processes_of};
-use crate::report::{Asked, Facts, Recording, Report};
+use crate::report::{Facts, Recording, Report, ReportRequest};
 use crate::values::{Row, Span};
 use crate::words::{Pace, Word, Words, unknown};
 
@@ -196,7 +196,7 @@ struct Pidstat {
 }
 
 /// Reads the command line.
-pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
+pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
     let mut pidstat = Pidstat {
         tables: Vec::new(),
         kinds: [true, false],
@@ -223,7 +223,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     while let Some(word) = words.next()? {
         let option = match word {
             Word::Plain(word) => {
-                pace.take(&word)?;
+                pace.read_word(&word)?;
                 continue;
             }
             Word::Option(option) => option,
@@ -232,7 +232,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
             "T" => kinds.push(kinds_of(&words.value("-T")?)?),
             "recording" => recording = Recording::File(words.value("--recording")?.into()),
             "help" => return Err(SysstatError::Help(USAGE.to_owned())),
-            _ if pidstat.take(&option, &mut words)? => {}
+            _ if pidstat.read_option(&option, &mut words)? => {}
             _ if TABLES.iter().any(|table| table.option == option) => chosen.push(option),
             "e" => program = Some(words.rest("-e")?),
             _ => return Err(unknown(&option)),
@@ -258,7 +258,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     pidstat.is_since_boot = pace.interval.is_none();
     let is_host = recording == Recording::Host;
     pidstat.has_averages = (pace.interval.is_some() || !is_host) && !pidstat.one_line;
-    let mut asked = Asked::new(Box::new(pidstat), pace);
+    let mut asked = ReportRequest::new(Box::new(pidstat), pace);
     asked.since_boot = pace.interval.is_none();
     if program.is_some() && pace.interval.is_none() {
         return Err(SysstatError::Usage("-e needs an interval before it".to_owned()));
@@ -413,7 +413,7 @@ fn tasks<'a>(span: &Span<'a>, has_threads: bool) -> Vec<Task<'a>> {
 
 impl Pidstat {
     /// Takes an option, if it is one of which processes are shown and how.
-    fn take(&mut self, option: &str, words: &mut Words<'_>) -> Result<bool, SysstatError> {
+    fn read_option(&mut self, option: &str, words: &mut Words<'_>) -> Result<bool, SysstatError> {
         match option {
             "p" => self.pids = pids(&words.value("-p")?)?,
             "C" => self.command = Some(pattern(&words.value("-C")?)?),

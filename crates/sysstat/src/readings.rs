@@ -16,7 +16,7 @@ use sample::{Meta, Sample, Snapshot, SourceDef, State};
 use source::{Candidate, Choice, Entry, ProcessMethod, ProcessOptions, SourceContext};
 
 use crate::machine::Clock;
-use crate::report::{Asked, Facts, Recording, Report};
+use crate::report::{Facts, Recording, Report, ReportRequest};
 use crate::saving::Saving;
 use crate::values::{Means, Span};
 use crate::words::Pace;
@@ -98,7 +98,7 @@ pub fn start_program(
 type ReadAt = (i64, u64);
 
 /// The readings at the ends of the spans that are shown.
-struct Shown<'a, 'b> {
+struct ShownReadings<'a, 'b> {
     report: &'b mut dyn Report,
     facts: Facts<'a>,
     defs: Vec<Arc<SourceDef>>,
@@ -119,9 +119,9 @@ struct Shown<'a, 'b> {
     text: String,
 }
 
-impl<'a, 'b> Shown<'a, 'b> {
+impl<'a, 'b> ShownReadings<'a, 'b> {
     fn new(report: &'b mut dyn Report, facts: Facts<'a>, defs: Vec<Arc<SourceDef>>) -> Self {
-        Shown {
+        ShownReadings {
             report,
             facts,
             defs,
@@ -140,7 +140,7 @@ impl<'a, 'b> Shown<'a, 'b> {
     }
 }
 
-impl Shown<'_, '_> {
+impl ShownReadings<'_, '_> {
     /// Begins with a reading.
     fn base(&mut self, samples: impl Iterator<Item = Sample>, now_ns: i64) {
         self.then = samples.collect();
@@ -269,7 +269,7 @@ impl Shown<'_, '_> {
 
 /// Reports of this host.
 fn live(
-    mut asked: Asked,
+    mut asked: ReportRequest,
     clock: &Clock,
     session: &mut ReportSession<'_>,
 ) -> Result<(), SysstatError> {
@@ -309,7 +309,7 @@ fn live(
         users,
     };
     let report = asked.report.as_mut();
-    let mut shown = Shown::new(report, facts, defs);
+    let mut shown = ShownReadings::new(report, facts, defs);
     shown.base(samples.into_iter(), now_ns);
     shown.report.begin(&shown.facts, now_ns, &mut shown.text);
     let Pace { interval, count, .. } = asked.pace;
@@ -363,7 +363,7 @@ fn process_options(report: &dyn Report) -> ProcessOptions {
 
 /// Reports of recordings.
 fn recorded(
-    mut asked: Asked,
+    mut asked: ReportRequest,
     path: &Path,
     clock: &Clock,
     session: &mut ReportSession<'_>,
@@ -400,7 +400,7 @@ fn recorded(
     let is_here = !meta.host().is_empty() && meta.host() == session.meta.host();
     let devices = Some(session.root).filter(|_| is_here);
     let facts = Facts { meta, root: None, devices, clock: &clock, here, screen_lines, users: None };
-    let mut shown = Shown::new(asked.report.as_mut(), facts, Vec::new());
+    let mut shown = ShownReadings::new(asked.report.as_mut(), facts, Vec::new());
     shown.comments = comments.into();
     let interval_s = asked.pace.interval.map_or(0, |length| length.as_secs() as i64);
     let count = asked.pace.count.unwrap_or(u64::MAX);

@@ -32,7 +32,7 @@ pub(crate) struct Facts<'a> {
 }
 
 /// What a command line asks for.
-pub(crate) struct Asked {
+pub(crate) struct ReportRequest {
     /// The report.
     pub(crate) report: Box<dyn Report>,
     /// How often.
@@ -69,11 +69,11 @@ pub(crate) enum Recording {
     Service,
 }
 
-impl Asked {
+impl ReportRequest {
     /// A report of this host.
     pub(crate) fn new(report: Box<dyn Report>, pace: Pace) -> Self {
         let recording = Recording::Host;
-        Asked {
+        ReportRequest {
             report,
             pace,
             recording,

@@ -14,10 +14,10 @@ use crate::SysstatError;
 use crate::activities::{Activity, Chosen};
 use crate::daily_file::FileAction;
 use crate::format::Style;
-use crate::report::{Asked, Facts, Recording, Report};
+use crate::report::{Facts, Recording, Report, ReportRequest};
 use crate::sadf_document::{self, Document, Markup};
 use crate::sadf_graph::{GraphOptions, Graphs};
-use crate::sar::{Options, Shown, columns, comment_text, sources};
+use crate::sar::{Options, ShownColumn, columns, comment_text, sources};
 use crate::stamp::Stamp;
 use crate::values::{Row, Span};
 use crate::words::{Pace, Word, Words, unknown};
@@ -68,7 +68,7 @@ static REFUSED: &[(&str, &str)] = &[
 ];
 
 /// Reads the command line.
-pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
+pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
     let mut options = Options::default();
     let (mut form, mut stamp, mut is_wide, mut is_head) = (None, None, false, false);
     let mut graph = None::<GraphOptions>;
@@ -79,7 +79,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     while let Some(word) = own.next()? {
         let option = match word {
             Word::Plain(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => {
-                pace.take(&word)?;
+                pace.read_word(&word)?;
                 continue;
             }
             Word::Plain(word) => {
@@ -93,11 +93,11 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
                 only_one(&mut form, &option, "-c, -d, -g, -j, -p and -x")?;
             }
             "H" => is_head = true,
-            "O" => graph.get_or_insert_default().take(&own.value("-O")?)?,
+            "O" => graph.get_or_insert_default().read_words(&own.value("-O")?)?,
             "t" | "T" | "U" => only_one(&mut stamp, &option, "-t, -T and -U")?,
             "h" => is_wide = true,
             "P" | "C" | "dev" | "fs" | "iface" | "int" | "s" | "e" => {
-                options.take(&option, &mut own)?;
+                options.read_option(&option, &mut own)?;
             }
             "help" => return Err(SysstatError::Help(USAGE.to_owned())),
             _ => match REFUSED.iter().find(|(name, _)| *name == option) {
@@ -109,7 +109,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     let mut of_sar = Words::new(of_sar);
     while let Some(word) = of_sar.next()? {
         match word {
-            Word::Option(option) => options.take(&option, &mut of_sar)?,
+            Word::Option(option) => options.read_option(&option, &mut of_sar)?,
             Word::Plain(word) => {
                 return Err(SysstatError::Usage(format!("not an option of sar: '{word}'")));
             }
@@ -152,7 +152,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
             Box::new(Sadf { form, stamp, options, tables, has_heading })
         }
     };
-    let mut asked = Asked::new(report, pace);
+    let mut asked = ReportRequest::new(report, pace);
     (asked.recording, asked.from, asked.thru) = (recording, from, thru);
     (asked.has_comments, asked.whole_file) = (has_comments, whole_file);
     Ok(asked)
@@ -198,7 +198,7 @@ impl Sadf {
     fn lines(
         start: &str,
         activity: &Activity,
-        columns: &[Shown],
+        columns: &[ShownColumn],
         (name, rows): &(String, Vec<Row<'_>>),
         out: &mut String,
     ) {
@@ -222,7 +222,7 @@ impl Sadf {
     /// The fields of an instance, each with the semicolon behind it.
     fn fields(
         activity: &Activity,
-        columns: &[Shown],
+        columns: &[ShownColumn],
         (name, rows): &(String, Vec<Row<'_>>),
         out: &mut String,
     ) {
@@ -271,7 +271,7 @@ impl Sadf {
     }
 }
 
-fn number(column: &Shown, rows: &[Row<'_>]) -> String {
+fn number(column: &ShownColumn, rows: &[Row<'_>]) -> String {
     let value = column.value(rows);
     value.map_or_else(String::new, |value| Style::default().text(value, column.unit()))
 }

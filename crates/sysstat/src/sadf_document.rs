@@ -18,7 +18,7 @@ use crate::columns::{Column, column, rate};
 use crate::format::{Style, Unit};
 use crate::json::{self, quoted};
 use crate::report::Facts;
-use crate::sar::Shown;
+use crate::sar::ShownColumn;
 
 /// The form of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,7 +248,7 @@ impl Document {
         &mut self,
         activity: &Activity,
         chosen: &Chosen,
-        columns: &[Shown],
+        columns: &[ShownColumn],
         lines: &[Line<'_>],
     ) {
         let option = match activity.option {
@@ -256,7 +256,7 @@ impl Document {
             option => option,
         };
         let Some(shape) = SHAPES.iter().find(|shape| shape.option == option) else { return };
-        let own: Vec<Shown> = shape.columns.iter().copied().map(Shown::Own).collect();
+        let own: Vec<ShownColumn> = shape.columns.iter().copied().map(ShownColumn::Own).collect();
         let columns = if own.is_empty() { columns } else { &own };
         let line = |(name, rows): &Line<'_>| {
             let members = columns.iter().map(|column| {

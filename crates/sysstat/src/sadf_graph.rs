@@ -73,7 +73,7 @@ impl Default for GraphOptions {
 
 impl GraphOptions {
     /// Takes the words after `-O`, with commas between.
-    pub(crate) fn take(&mut self, words: &str) -> Result<(), SysstatError> {
+    pub(crate) fn read_words(&mut self, words: &str) -> Result<(), SysstatError> {
         for word in words.split(',') {
             match word {
                 "packed" => self.is_packed = true,

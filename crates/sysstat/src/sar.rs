@@ -17,7 +17,7 @@ use crate::columns::{Column, decimals, rate};
 use crate::format::{Style, Unit};
 use crate::machine::banner;
 use crate::persistent_names::PersistentNames;
-use crate::report::{Asked, Facts, Recording, Report};
+use crate::report::{Facts, Recording, Report, ReportRequest};
 use crate::saving::Saving;
 use crate::sources::TERMINALS;
 use crate::values::{Row, Span};
@@ -90,13 +90,13 @@ pub(crate) struct Options {
 }
 
 /// Reads the command line.
-pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
+pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
     let mut options = Options::default();
     let mut words = Words::new(words);
     while let Some(word) = words.next()? {
         match word {
-            Word::Plain(word) => options.pace.take(&word)?,
-            Word::Option(option) => options.take(&option, &mut words)?,
+            Word::Plain(word) => options.pace.read_word(&word)?,
+            Word::Option(option) => options.read_option(&option, &mut words)?,
         }
     }
     options.asked()
@@ -111,7 +111,11 @@ static REFUSED: &[(&str, &str)] = &[
 
 impl Options {
     /// Takes an option.
-    pub(crate) fn take(&mut self, option: &str, words: &mut Words<'_>) -> Result<(), SysstatError> {
+    pub(crate) fn read_option(
+        &mut self,
+        option: &str,
+        words: &mut Words<'_>,
+    ) -> Result<(), SysstatError> {
         let is_all = |word: &str| word == "ALL";
         match option {
             "u" => {
@@ -218,7 +222,7 @@ impl Options {
         }
     }
 
-    /// Of the short and the whole table of CPU time the last one stays.
+    /// Adds CPU time: of its short and its whole table the last one stays.
     fn add_cpu_time(&mut self, activity: &'static Activity) {
         self.activities.retain(|each| !each.is_cpu_time());
         self.activities.push(activity);
@@ -304,7 +308,7 @@ impl Options {
         }
     }
 
-    fn asked(mut self) -> Result<Asked, SysstatError> {
+    fn asked(mut self) -> Result<ReportRequest, SysstatError> {
         if self.step.is_some() {
             // The first number is a count then.
             let Pace { interval, count, .. } = self.pace;
@@ -341,7 +345,7 @@ impl Options {
         if let Some(step) = self.step {
             pace.interval = Some(std::time::Duration::from_secs(step));
         }
-        let mut asked = Asked::new(Box::new(sar), pace);
+        let mut asked = ReportRequest::new(Box::new(sar), pace);
         asked.saving = saving;
         asked.recording = recording;
         asked.since_boot = since_boot;
@@ -438,7 +442,7 @@ impl Sar {
     fn table(
         &self,
         activity: &Activity,
-        columns: &[Shown],
+        columns: &[ShownColumn],
         lines: Vec<Line<'_>>,
         times: [&str; 2],
         has_heading: bool,
@@ -497,13 +501,13 @@ impl Sar {
 }
 
 /// The columns of an activity: its own, or of interrupts the sum and the chosen CPUs.
-pub(crate) fn columns(activity: &Activity, cpus: &Cpus, span: &Span<'_>) -> Vec<Shown> {
+pub(crate) fn columns(activity: &Activity, cpus: &Cpus, span: &Span<'_>) -> Vec<ShownColumn> {
     if activity.label != Some("INTR") || !cpus.has_each() {
-        return activity.columns.iter().copied().map(Shown::Own).collect();
+        return activity.columns.iter().copied().map(ShownColumn::Own).collect();
     }
-    let mut columns: Vec<Shown> = Vec::new();
+    let mut columns: Vec<ShownColumn> = Vec::new();
     if cpus.has_sum() {
-        columns.extend(activity.columns.iter().copied().map(Shown::Own));
+        columns.extend(activity.columns.iter().copied().map(ShownColumn::Own));
     }
     let mut numbers: Vec<usize> = Vec::new();
     for row in span.rows("interrupt") {
@@ -512,7 +516,7 @@ pub(crate) fn columns(activity: &Activity, cpus: &Cpus, span: &Span<'_>) -> Vec<
     }
     numbers.retain(|cpu| cpus.shows(&cpu.to_string()));
     numbers.sort_unstable();
-    columns.extend(numbers.into_iter().map(Shown::OfCpu));
+    columns.extend(numbers.into_iter().map(ShownColumn::OfCpu));
     columns
 }
 
@@ -540,39 +544,39 @@ pub(crate) fn comment_text(comment: &SadcComment) -> String {
 }
 
 /// A column as it is shown.
-pub(crate) enum Shown {
+pub(crate) enum ShownColumn {
     /// One of the activity.
     Own(Column),
     /// The interrupts of one CPU.
     OfCpu(usize),
 }
 
-impl Shown {
+impl ShownColumn {
     pub(crate) fn title(&self) -> String {
         match self {
-            Shown::Own(column) => column.title.to_owned(),
-            Shown::OfCpu(cpu) => format!("CPU{cpu}"),
+            ShownColumn::Own(column) => column.title.to_owned(),
+            ShownColumn::OfCpu(cpu) => format!("CPU{cpu}"),
         }
     }
 
     fn width(&self) -> usize {
         match self {
-            Shown::Own(column) => column.width,
-            Shown::OfCpu(_) => 10,
+            ShownColumn::Own(column) => column.width,
+            ShownColumn::OfCpu(_) => 10,
         }
     }
 
     pub(crate) fn unit(&self) -> Unit {
         match self {
-            Shown::Own(column) => column.unit,
-            Shown::OfCpu(_) => Unit::Plain,
+            ShownColumn::Own(column) => column.unit,
+            ShownColumn::OfCpu(_) => Unit::Plain,
         }
     }
 
     pub(crate) fn value(&self, rows: &[Row<'_>]) -> Option<f64> {
         match self {
-            Shown::Own(column) => (column.value)(rows),
-            Shown::OfCpu(cpu) => {
+            ShownColumn::Own(column) => (column.value)(rows),
+            ShownColumn::OfCpu(cpu) => {
                 let of_cpu = |row: &&Row<'_>| {
                     // What is of no CPU (errors of the controller) counts as the first one's.
                     row.labels().map_or(*cpu == 0, |(_, own)| cpu_number(&own).parse() == Ok(*cpu))

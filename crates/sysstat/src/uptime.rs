@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::SysstatError;
-use crate::report::{Asked, Facts, Report};
+use crate::report::{Facts, Report, ReportRequest};
 use crate::values::Span;
 use crate::words::{Pace, Word, Words, unknown};
 
@@ -25,7 +25,7 @@ struct Uptime {
 }
 
 /// Reads the command line.
-pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
+pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
     let mut uptime = Uptime { form: Form::Line };
     let mut words = Words::new(words);
     while let Some(word) = words.next()? {
@@ -41,7 +41,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
             }
         }
     }
-    let mut asked = Asked::new(Box::new(uptime), Pace::default());
+    let mut asked = ReportRequest::new(Box::new(uptime), Pace::default());
     asked.since_boot = true;
     Ok(asked)
 }

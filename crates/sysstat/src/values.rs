@@ -95,7 +95,7 @@ pub(crate) fn whole_seconds(ns: u64) -> i64 {
 }
 
 impl<'a> Span<'a> {
-    /// Its length in seconds, rounded; since boot if it has no beginning.
+    /// The length of the span in seconds, rounded; since boot if it has no beginning.
     pub(crate) fn whole_seconds(&self) -> i64 {
         let latest = |samples: &[Sample]| samples.iter().map(|sample| sample.monotonic_ns).max();
         let then = self.then.and_then(latest).unwrap_or(0);

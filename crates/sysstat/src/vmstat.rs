@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::SysstatError;
 use crate::free::kib;
-use crate::report::{Asked, Facts, Recording, Report};
+use crate::report::{Facts, Recording, Report, ReportRequest};
 use crate::values::Span;
 use crate::vmstat_tables::Table;
 use crate::words::{Pace, Word, Words, device_name, unknown};
@@ -38,7 +38,7 @@ struct Vmstat {
 }
 
 /// Reads the command line.
-pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
+pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
     let mut vmstat = Vmstat {
         table: None,
         is_active: false,
@@ -54,7 +54,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     while let Some(word) = words.next()? {
         let option = match word {
             Word::Plain(word) => {
-                pace.take(&word)?;
+                pace.read_word(&word)?;
                 continue;
             }
             Word::Option(option) => option,
@@ -62,15 +62,15 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         match option.as_str() {
             "a" | "active" => vmstat.is_active = true,
             "f" | "forks" => is_forks = true,
-            "m" | "slabs" => vmstat.take(Table::Slabs)?,
+            "m" | "slabs" => vmstat.choose_table(Table::Slabs)?,
             "n" | "one-header" => vmstat.one_header = true,
-            "s" | "stats" => vmstat.take(Table::Counters)?,
-            "d" | "disk" => vmstat.take(Table::Disks)?,
-            "D" | "disk-sum" => vmstat.take(Table::DiskSums)?,
+            "s" | "stats" => vmstat.choose_table(Table::Counters)?,
+            "d" | "disk" => vmstat.choose_table(Table::Disks)?,
+            "D" | "disk-sum" => vmstat.choose_table(Table::DiskSums)?,
             "p" | "partition" => {
                 let device = words.value("-p")?;
                 let name = device_name(&device).to_owned();
-                vmstat.take(Table::Partition(name))?;
+                vmstat.choose_table(Table::Partition(name))?;
             }
             "S" | "unit" => vmstat.unit = unit(&words.value("-S")?)?,
             "t" | "timestamp" => vmstat.timestamp = true,
@@ -92,7 +92,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
         pace = Pace::default();
     }
     let is_line = vmstat.table.is_none();
-    let mut asked = Asked::new(Box::new(vmstat), pace);
+    let mut asked = ReportRequest::new(Box::new(vmstat), pace);
     asked.recording = recording;
     asked.since_boot = !(no_first && is_line);
     Ok(asked)
@@ -117,7 +117,7 @@ const HEADINGS: [&str; 2] = [
 
 impl Vmstat {
     /// Takes a table, of which there is one.
-    fn take(&mut self, table: Table) -> Result<(), SysstatError> {
+    fn choose_table(&mut self, table: Table) -> Result<(), SysstatError> {
         let same = |other: &Table| std::mem::discriminant(other) == std::mem::discriminant(&table);
         if self.table.as_ref().is_some_and(|known| !same(known)) {
             return Err(SysstatError::Usage("-d, -D, -m, -p and -s: give one of them".to_owned()));

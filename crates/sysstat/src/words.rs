@@ -114,7 +114,7 @@ pub(crate) struct Pace {
 
 impl Pace {
     /// Takes a word that is not an option: the interval, then the count.
-    pub(crate) fn take(&mut self, word: &str) -> Result<(), SysstatError> {
+    pub(crate) fn read_word(&mut self, word: &str) -> Result<(), SysstatError> {
         let refuse = || SysstatError::Usage(format!("failed to parse argument: '{word}'"));
         if self.is_once {
             // What follows an interval of 0 has no meaning, and the programs read it.

@@ -5,7 +5,7 @@
 //! can need a shell.  Quotes and backslashes around plain text are removed here, so that `awk
 //! '{print $1}' {}` needs no shell.  Builtins and functions are looked up in [`crate::shell`].
 
-use super::parse::Piece;
+use super::parse::LinePart;
 use super::render::{self, Arguments};
 use super::{Context, Flow, RenderError, Template};
 use crate::shell_reason::ShellReason;
@@ -17,13 +17,13 @@ pub(crate) fn first_word(template: &Template) -> Result<Vec<u8>, ShellReason> {
     let mut name: Option<Vec<u8>> = None;
     for piece in pieces {
         match piece {
-            Piece::Text(text) => name.get_or_insert_default().extend_from_slice(text),
-            Piece::Blank(text) if template.quote_command.is_some() => {
+            LinePart::Text(text) => name.get_or_insert_default().extend_from_slice(text),
+            LinePart::Blank(text) if template.quote_command.is_some() => {
                 name.get_or_insert_default().extend_from_slice(text);
             }
-            Piece::Blank(_) if name.is_none() => {}
-            Piece::Blank(_) | Piece::Join => break,
-            Piece::Value(_) => return Err(ShellReason::StartsWithValue),
+            LinePart::Blank(_) if name.is_none() => {}
+            LinePart::Blank(_) | LinePart::Join => break,
+            LinePart::Value(_) => return Err(ShellReason::StartsWithValue),
         }
     }
     name.ok_or(ShellReason::NoCommand)
@@ -52,17 +52,17 @@ pub(super) fn render(
 }
 
 /// The pieces without their quotes; or why only a shell can run them.
-pub(super) fn plain(pieces: &[Piece], is_quoted: bool) -> Result<Vec<Piece>, ShellReason> {
+pub(super) fn plain(pieces: &[LinePart], is_quoted: bool) -> Result<Vec<LinePart>, ShellReason> {
     if is_quoted {
         return Ok(pieces.to_vec());
     }
-    let mut reader = Reader::default();
+    let mut reader = ArgumentReader::default();
     for piece in pieces {
         match piece {
-            Piece::Text(text) => reader.text(text)?,
-            Piece::Blank(text) => reader.blank(text)?,
-            Piece::Join => reader.end_word(),
-            Piece::Value(replacement) => {
+            LinePart::Text(text) => reader.text(text)?,
+            LinePart::Blank(text) => reader.blank(text)?,
+            LinePart::Join => reader.end_word(),
+            LinePart::Value(replacement) => {
                 if reader.quote.is_some() {
                     return Err(ShellReason::ValueInQuotes);
                 }
@@ -86,8 +86,8 @@ pub(super) fn plain(pieces: &[Piece], is_quoted: bool) -> Result<Vec<Piece>, She
 }
 
 #[derive(Default)]
-struct Reader {
-    pieces: Vec<Piece>,
+struct ArgumentReader {
+    pieces: Vec<LinePart>,
     /// The quotation mark that is open.
     quote: Option<u8>,
     /// The text ended with a backslash, which escapes the next byte.
@@ -100,7 +100,7 @@ struct Reader {
     has_quoted_blank: bool,
 }
 
-impl Reader {
+impl ArgumentReader {
     fn text(&mut self, text: &[u8]) -> Result<(), ShellReason> {
         let mut rest = text;
         while let Some((&byte, after)) = rest.split_first() {
@@ -145,8 +145,8 @@ impl Reader {
     fn append(&mut self, text: &[u8]) {
         self.has_text = true;
         match self.pieces.last_mut() {
-            Some(Piece::Text(last)) => last.extend_from_slice(text),
-            _ => self.pieces.push(Piece::Text(text.to_vec())),
+            Some(LinePart::Text(last)) => last.extend_from_slice(text),
+            _ => self.pieces.push(LinePart::Text(text.to_vec())),
         }
     }
 
@@ -170,7 +170,7 @@ impl Reader {
             return Ok(());
         }
         self.end_word();
-        self.pieces.push(Piece::Blank(text.to_vec()));
+        self.pieces.push(LinePart::Blank(text.to_vec()));
         Ok(())
     }
 

@@ -31,7 +31,7 @@ mod strings;
 mod value;
 
 pub use measure::CommandLength;
-use parse::Piece;
+use parse::LinePart;
 pub use perl_process::PerlProcess;
 use quote::Shell;
 use render::{Line, QuotedLine};
@@ -196,7 +196,7 @@ pub fn words(list: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// A command line with replacement strings.
 #[derive(Clone, Debug)]
 pub struct Template {
-    pieces: Vec<Piece>,
+    pieces: Vec<LinePart>,
     /// Values are not quoted, because the command begins with a replacement string.
     is_unquoted: bool,
     /// The meaning of `{}`, for a command to which one is appended.
@@ -209,7 +209,7 @@ pub struct Template {
     shell_quote: u32,
     shell: Shell,
     /// The pieces of the arguments, if no shell is needed.
-    plain: Result<Vec<Piece>, ShellReason>,
+    plain: Result<Vec<LinePart>, ShellReason>,
 }
 
 impl Default for Template {
@@ -255,11 +255,11 @@ impl Template {
     /// Appends ` {}`, or only `{}` to an empty template (whose values are then not quoted).
     pub fn append_value(&mut self) {
         if !self.pieces.is_empty() {
-            let blank = Piece::Blank(b" ".to_vec());
-            self.pieces.push(if self.quote_command.is_some() { Piece::Join } else { blank });
+            let blank = LinePart::Blank(b" ".to_vec());
+            self.pieces.push(if self.quote_command.is_some() { LinePart::Join } else { blank });
         }
         let what = self.value.clone().unwrap_or(What::Value(Cut::Whole));
-        self.pieces.push(Piece::Value(Replacement { what, position: Position::All }));
+        self.pieces.push(LinePart::Value(Replacement { what, position: Position::All }));
         self.has_appended = true;
         self.detect_unquoted();
     }
@@ -365,7 +365,7 @@ impl Template {
 
     fn replacements(&self) -> impl Iterator<Item = &Replacement> {
         self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Value(replacement) => Some(replacement),
+            LinePart::Value(replacement) => Some(replacement),
             _ => None,
         })
     }
@@ -374,8 +374,8 @@ impl Template {
     /// without a `=` before it.  Values are then part of the program that a shell reads.
     fn detect_unquoted(&mut self) {
         self.is_unquoted = match self.pieces.as_slice() {
-            [Piece::Value(_), ..] => true,
-            [Piece::Text(text), Piece::Value(_), ..] => !text.contains(&b'='),
+            [LinePart::Value(_), ..] => true,
+            [LinePart::Text(text), LinePart::Value(_), ..] => !text.contains(&b'='),
             _ => false,
         };
         let is_quoted = self.quote_command.is_some();

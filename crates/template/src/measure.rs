@@ -15,7 +15,7 @@
 //!   command counts too;
 //! - with `-q` nothing counts as quoted, but everything three times.
 
-use super::parse::Piece;
+use super::parse::LinePart;
 use super::replacement::Position;
 use super::{Context, Packing, RenderError, Template, Values};
 use crate::Record;
@@ -54,13 +54,15 @@ impl CommandLength {
         let (mut once, mut for_each_value, mut blanks) = (0, 0, 0);
         for piece in &command.pieces {
             match piece {
-                Piece::Blank(text) => once += text.len(),
-                Piece::Join => once += 1,
-                Piece::Text(_) | Piece::Value(_) => {}
+                LinePart::Blank(text) => once += text.len(),
+                LinePart::Join => once += 1,
+                LinePart::Text(_) | LinePart::Value(_) => {}
             }
         }
-        let is_value = |piece: &&Piece| matches!(piece, Piece::Value(_));
-        for word in command.pieces.split(|piece| matches!(piece, Piece::Blank(_) | Piece::Join)) {
+        let is_value = |piece: &&LinePart| matches!(piece, LinePart::Value(_));
+        for word in
+            command.pieces.split(|piece| matches!(piece, LinePart::Blank(_) | LinePart::Join))
+        {
             let text: usize = word.iter().map(text_len).sum();
             let strings = word.iter().filter(is_value).count();
             match strings {
@@ -69,10 +71,10 @@ impl CommandLength {
                 _ => (once, blanks) = (once + text, blanks + strings),
             }
         }
-        let mut pieces: Vec<Piece> = command.pieces.iter().filter(is_value).cloned().collect();
+        let mut pieces: Vec<LinePart> = command.pieces.iter().filter(is_value).cloned().collect();
         // Pieces can be compared in no other way; this is done once.
         let written = pieces.len() - usize::from(command.has_appended);
-        let name = |piece: &Piece| format!("{piece:?}");
+        let name = |piece: &LinePart| format!("{piece:?}");
         let mut known: Vec<String> = pieces[..written].iter().map(name).collect();
         for piece in others.iter().flat_map(|other| &other.pieces).filter(is_value) {
             if !known.contains(&name(piece)) {
@@ -81,7 +83,7 @@ impl CommandLength {
                 blanks += usize::from(!repeats);
             }
         }
-        let is_of_all = |piece: &&Piece| matches!(piece, Piece::Value(value) if value.position == Position::All);
+        let is_of_all = |piece: &&LinePart| matches!(piece, LinePart::Value(value) if value.position == Position::All);
         let is_quoted = command.quote_command.is_some();
         CommandLength {
             once,
@@ -119,10 +121,10 @@ impl CommandLength {
     }
 }
 
-fn text_len(piece: &Piece) -> usize {
+fn text_len(piece: &LinePart) -> usize {
     match piece {
-        Piece::Text(text) | Piece::Blank(text) => text.len(),
-        Piece::Join | Piece::Value(_) => 0,
+        LinePart::Text(text) | LinePart::Blank(text) => text.len(),
+        LinePart::Join | LinePart::Value(_) => 0,
     }
 }
 

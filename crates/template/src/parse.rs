@@ -16,7 +16,7 @@ const COMMAND_BYTES_MAX: usize = 128 * 1024;
 
 /// A part of the command line.
 #[derive(Clone, Debug)]
-pub(crate) enum Piece {
+pub(crate) enum LinePart {
     /// Text without blanks.
     Text(Vec<u8>),
     /// Blanks, tabs and line ends between words.
@@ -28,7 +28,7 @@ pub(crate) enum Piece {
 }
 
 /// Parses the words of the command.
-pub(super) fn pieces(words: &[Vec<u8>], syntax: &Syntax) -> Result<Vec<Piece>, TemplateError> {
+pub(super) fn pieces(words: &[Vec<u8>], syntax: &Syntax) -> Result<Vec<LinePart>, TemplateError> {
     let mut text = Vec::new();
     let mut joints = Vec::new();
     for (index, word) in words.iter().enumerate() {
@@ -45,19 +45,19 @@ pub(super) fn pieces(words: &[Vec<u8>], syntax: &Syntax) -> Result<Vec<Piece>, T
         joints.clear();
     }
     let strings = Strings::new(syntax)?;
-    let mut reader = Reader { syntax, strings: &strings, text: &text, pieces: Vec::new() };
+    let mut reader = TemplateReader { syntax, strings: &strings, text: &text, pieces: Vec::new() };
     let mut joints = joints.into_iter().peekable();
     let mut place = 0;
     while place < text.len() {
         while joints.next_if(|joint| *joint < place).is_some() {}
         if joints.next_if_eq(&place).is_some() {
-            reader.pieces.push(Piece::Join);
+            reader.pieces.push(LinePart::Join);
             place += 1;
             continue;
         }
         match reader.replacement(place)? {
             Some((length, found)) => {
-                reader.pieces.extend(found.map(Piece::Value));
+                reader.pieces.extend(found.map(LinePart::Value));
                 place += length;
             }
             None => {
@@ -69,31 +69,31 @@ pub(super) fn pieces(words: &[Vec<u8>], syntax: &Syntax) -> Result<Vec<Piece>, T
     Ok(reader.pieces)
 }
 
-struct Reader<'a> {
+struct TemplateReader<'a> {
     syntax: &'a Syntax,
     strings: &'a Strings,
     text: &'a [u8],
-    pieces: Vec<Piece>,
+    pieces: Vec<LinePart>,
 }
 
 /// The strings that take the name of a column, with an empty one.
 const OF_UNNAMED: [&[u8]; 5] = [b"{}", b"{.}", b"{/}", b"{//}", b"{/.}"];
 
 /// A replacement string in the text: its length, and its meaning if it has one.
-type Found = Option<(usize, Option<Replacement>)>;
+type FoundReplacement = Option<(usize, Option<Replacement>)>;
 
-impl Reader<'_> {
+impl TemplateReader<'_> {
     fn literal(&mut self, byte: u8) {
         let is_blank = matches!(byte, b' ' | b'\t' | b'\n');
         match self.pieces.last_mut() {
-            Some(Piece::Blank(text)) if is_blank => text.push(byte),
-            Some(Piece::Text(text)) if !is_blank => text.push(byte),
-            _ if is_blank => self.pieces.push(Piece::Blank(vec![byte])),
-            _ => self.pieces.push(Piece::Text(vec![byte])),
+            Some(LinePart::Blank(text)) if is_blank => text.push(byte),
+            Some(LinePart::Text(text)) if !is_blank => text.push(byte),
+            _ if is_blank => self.pieces.push(LinePart::Blank(vec![byte])),
+            _ => self.pieces.push(LinePart::Text(vec![byte])),
         }
     }
 
-    fn replacement(&self, place: usize) -> Result<Found, TemplateError> {
+    fn replacement(&self, place: usize) -> Result<FoundReplacement, TemplateError> {
         let text = &self.text[place..];
         if let Some(found) = self.expression(text)? {
             return Ok(Some(found));
@@ -135,7 +135,7 @@ impl Reader<'_> {
     }
 
     /// `{=2 s/a/b/ =}`.
-    fn expression(&self, text: &[u8]) -> Result<Found, TemplateError> {
+    fn expression(&self, text: &[u8]) -> Result<FoundReplacement, TemplateError> {
         let (left, right): (&[u8], &[u8]) = match &self.syntax.parens {
             Some((left, right)) => (left, right),
             None => (b"{=", b"=}"),

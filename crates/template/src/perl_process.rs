@@ -19,19 +19,19 @@ const KEPT_BYTES_MAX: usize = 16 << 20;
 
 /// A process that all clones share.
 #[derive(Clone, Debug, Default)]
-pub struct PerlProcess(Arc<Mutex<Option<Running>>>);
+pub struct PerlProcess(Arc<Mutex<Option<RunningPerl>>>);
 
 #[derive(Debug)]
-struct Running {
+struct RunningPerl {
     child: Child,
     requests: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
-    kept: Kept,
+    kept: LatestAnswers,
 }
 
 /// The answers of the latest job.
 #[derive(Debug, Default)]
-struct Kept {
+struct LatestAnswers {
     seq: Vec<u8>,
     /// By the code, the slot where it counts, and the values.
     answers: HashMap<Vec<Vec<u8>>, PerlResult>,
@@ -45,7 +45,7 @@ pub(crate) struct PerlJob<'a> {
     pub(crate) value: &'a [u8],
     /// The job's number.
     pub(crate) seq: u64,
-    /// Its slot; 0 if the expression does not name it.
+    /// The slot of the job; 0 if the expression does not name it.
     pub(crate) slot: u32,
     /// The number of slots.
     pub(crate) slots: u32,
@@ -121,7 +121,7 @@ impl PerlProcess {
         Ok(answer)
     }
 
-    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+    fn running(&self) -> MutexGuard<'_, Option<RunningPerl>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -129,7 +129,7 @@ impl PerlProcess {
         let mut running = self.running();
         let running = match &mut *running {
             Some(running) => running,
-            none => none.insert(Running::start()?),
+            none => none.insert(RunningPerl::start()?),
         };
         let [status, text] = running.ask(fields, bytes_max)?;
         match &*status {
@@ -147,14 +147,14 @@ impl PerlProcess {
     }
 }
 
-impl Kept {
+impl LatestAnswers {
     fn find(&self, seq: &[u8], key: &[Vec<u8>]) -> Option<PerlResult> {
         if self.seq == seq { self.answers.get(key).cloned() } else { None }
     }
 
     fn keep(&mut self, seq: Vec<u8>, key: Vec<Vec<u8>>, answer: &PerlResult) {
         if self.seq != seq {
-            *self = Kept { seq, ..Kept::default() };
+            *self = LatestAnswers { seq, ..LatestAnswers::default() };
         }
         self.bytes += answer.text.len() + key.iter().map(Vec::len).sum::<usize>();
         if self.bytes <= KEPT_BYTES_MAX {
@@ -163,7 +163,7 @@ impl Kept {
     }
 }
 
-impl Running {
+impl RunningPerl {
     fn start() -> Result<Self, PerlProcessError> {
         let mut command = Command::new("perl");
         command.args(["-e", DRIVER]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -174,7 +174,7 @@ impl Running {
         let requests = child.stdin.take();
         let answers = child.stdout.take().ok_or(PerlProcessError::Missing)?;
         let answers = BufReader::new(answers);
-        Ok(Running { child, requests, answers, kept: Kept::default() })
+        Ok(RunningPerl { child, requests, answers, kept: LatestAnswers::default() })
     }
 
     /// Sends the fields of a request and reads the two of its answer.
@@ -215,7 +215,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningPerl {
     fn drop(&mut self) {
         // It ends at the end of its requests.  Who waits for all processes may have waited for it.
         self.requests = None;

@@ -5,7 +5,7 @@
 //! others the answer is no, which costs two system calls a job and is never wrong.
 
 use super::Template;
-use super::parse::Piece;
+use super::parse::LinePart;
 
 /// First words after which other commands than the visible one may write.
 const OTHERS_MAY_WRITE: [&[u8]; 7] =
@@ -17,12 +17,12 @@ pub(crate) fn redirects_output(template: &Template) -> bool {
     if template.is_unquoted || template.quote_command.is_some() || template.shell_quote > 0 {
         return false;
     }
-    let mut reader = Reader::default();
+    let mut reader = RedirectReader::default();
     let is_plain = template.pieces.iter().all(|piece| match piece {
-        Piece::Text(text) => reader.text(text),
-        Piece::Blank(text) => reader.blank(text),
-        Piece::Join => false,
-        Piece::Value(value) => reader.value(value.what.is_for_shell()),
+        LinePart::Text(text) => reader.text(text),
+        LinePart::Blank(text) => reader.blank(text),
+        LinePart::Join => false,
+        LinePart::Value(value) => reader.value(value.what.is_for_shell()),
     });
     is_plain && reader.end()
 }
@@ -38,7 +38,7 @@ enum Within {
 }
 
 #[derive(Default)]
-struct Reader {
+struct RedirectReader {
     within: Within,
     /// The literal text of this word so far, and whether it contains anything else.
     word: Vec<u8>,
@@ -49,7 +49,7 @@ struct Reader {
     is_redirected: bool,
 }
 
-impl Reader {
+impl RedirectReader {
     fn text(&mut self, text: &[u8]) -> bool {
         let mut rest = text;
         while let Some((&byte, after)) = rest.split_first() {

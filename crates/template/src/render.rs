@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::io::Write as _;
 
 use super::expression::Scope;
-use super::parse::Piece;
+use super::parse::LinePart;
 use super::replacement::{Number, Position, Replacement, What, Width};
 use super::value::{Cut, cut};
 use super::{Context, Flow, Packing, RenderError};
@@ -179,7 +179,7 @@ impl Sink for Arguments<'_> {
 
 /// Walks over the pieces for one job.
 pub(super) fn walk(
-    pieces: &[Piece],
+    pieces: &[LinePart],
     context: &Context<'_>,
     sink: &mut impl Sink,
 ) -> Result<Flow, RenderError> {
@@ -211,17 +211,18 @@ struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    fn line(&mut self, pieces: &[Piece], sink: &mut impl Sink) -> Result<(), RenderError> {
+    fn line(&mut self, pieces: &[LinePart], sink: &mut impl Sink) -> Result<(), RenderError> {
         let repeats = self.context.packing == Packing::Repeat && self.count > 1;
         let mut rest = pieces;
         while let Some((piece, after)) = rest.split_first() {
             match piece {
-                Piece::Blank(text) => sink.blank(text),
-                Piece::Join => sink.join(),
-                Piece::Text(text) if !repeats => sink.text(text),
-                Piece::Value(replacement) if !repeats => self.whole(replacement, sink)?,
-                Piece::Text(_) | Piece::Value(_) => {
-                    let is_end = |piece: &Piece| matches!(piece, Piece::Blank(_) | Piece::Join);
+                LinePart::Blank(text) => sink.blank(text),
+                LinePart::Join => sink.join(),
+                LinePart::Text(text) if !repeats => sink.text(text),
+                LinePart::Value(replacement) if !repeats => self.whole(replacement, sink)?,
+                LinePart::Text(_) | LinePart::Value(_) => {
+                    let is_end =
+                        |piece: &LinePart| matches!(piece, LinePart::Blank(_) | LinePart::Join);
                     let end = rest.iter().position(is_end).unwrap_or(rest.len());
                     self.word(&rest[..end], sink)?;
                     rest = &rest[end..];
@@ -234,9 +235,8 @@ impl<'a> Job<'a> {
     }
 
     /// A word, once for each value if it contains a string that stands for all of them.
-    fn word(&mut self, pieces: &[Piece], sink: &mut impl Sink) -> Result<(), RenderError> {
-        let is_of_all =
-            |piece: &Piece| matches!(piece, Piece::Value(value) if value.position == Position::All);
+    fn word(&mut self, pieces: &[LinePart], sink: &mut impl Sink) -> Result<(), RenderError> {
+        let is_of_all = |piece: &LinePart| matches!(piece, LinePart::Value(value) if value.position == Position::All);
         let times = if pieces.iter().any(is_of_all) { self.count } else { 1 };
         for index in 0..times {
             if index > 0 {
@@ -244,14 +244,14 @@ impl<'a> Job<'a> {
             }
             for piece in pieces {
                 match piece {
-                    Piece::Value(replacement) if replacement.position == Position::All => {
+                    LinePart::Value(replacement) if replacement.position == Position::All => {
                         if let Some(value) = self.value_at(index) {
                             self.one(&replacement.what, value, sink)?;
                         }
                     }
-                    Piece::Value(replacement) => self.whole(replacement, sink)?,
-                    Piece::Text(text) | Piece::Blank(text) => sink.text(text),
-                    Piece::Join => sink.join(),
+                    LinePart::Value(replacement) => self.whole(replacement, sink)?,
+                    LinePart::Text(text) | LinePart::Blank(text) => sink.text(text),
+                    LinePart::Join => sink.join(),
                 }
             }
         }

@@ -262,7 +262,7 @@ impl App {
             }
             SampleFeed::Recorded(_) => return self.go(Motion::Forward),
             SampleFeed::Remote(remote) => {
-                for mut snapshot in remote.take() {
+                for mut snapshot in remote.take_samples() {
                     self.readings.history.push(&mut snapshot);
                     self.took();
                 }

@@ -135,7 +135,7 @@ pub(crate) struct ColumnChoice<'a> {
     pub(crate) groups: bool,
     /// The columns of processes that the user has chosen, without the command.
     pub(crate) chosen: Option<&'a [Column]>,
-    /// Of the screen.
+    /// The width of the screen.
     pub(crate) width: u16,
     /// Whether the sample has the traffic of processes.
     pub(crate) traffic: bool,
@@ -453,7 +453,7 @@ impl Column {
 }
 
 /// How a process ended, as a shell would print it.
-pub(crate) fn write_end(out: &mut String, ended: &super::ended::Ended) {
+pub(crate) fn write_end(out: &mut String, ended: &super::ended::EndedProcess) {
     out.push('[');
     match (ended.signal, ended.exit_code) {
         (Some(signal), _) if signal > 0 => drop(write!(out, "signal {signal}")),

@@ -1,6 +1,6 @@
 //! One process: its history while it is watched, its numbers, threads, open files, limits and environment.
 //!
-//! Of this machine, `/proc/PID/{task,fd,limits,environ}` are read for the page that is open, when it is
+//! For this machine, `/proc/PID/{task,fd,limits,environ}` are read for the page that is open, when it is
 //! opened and with each sample; another feed has what its source `process` has.  Each list has a limit.
 //! `environ` waits for the memory lock of the process, so a thread reads it, and a process that holds the
 //! lock costs [`PATIENCE`] once.

@@ -16,7 +16,7 @@ const ENDED_MAX: usize = 20_000;
 
 /// A process that ended.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ended {
+pub(crate) struct EndedProcess {
     /// Pid and start time, as in the instance's name.
     pub(crate) name: Vec<u8>,
     pub(crate) command: Option<Vec<u8>>,
@@ -45,24 +45,24 @@ pub(crate) struct Ended {
 /// Processes that ended in the shown interval, and after it.
 #[derive(Debug, Default)]
 pub(crate) struct EndedList {
-    closed: Vec<Ended>,
-    open: Vec<Ended>,
+    closed: Vec<EndedProcess>,
+    open: Vec<EndedProcess>,
     refused: u64,
 }
 
 impl EndedList {
     /// All that are kept, the latest last.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Ended> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &EndedProcess> {
         self.closed.iter().chain(&self.open)
     }
 
     /// One of [`all`](Self::all).
-    pub(crate) fn get(&self, index: usize) -> Option<&Ended> {
+    pub(crate) fn get(&self, index: usize) -> Option<&EndedProcess> {
         self.closed.get(index).or_else(|| self.open.get(index - self.closed.len()))
     }
 
     /// The processes that ended in the interval of the processes' rates.
-    pub(crate) fn closed(&self) -> &[Ended] {
+    pub(crate) fn closed(&self) -> &[EndedProcess] {
         &self.closed
     }
 
@@ -127,7 +127,7 @@ impl EndedList {
     }
 }
 
-fn ended(row: &Row<'_>, sources: &ScreenSources) -> Ended {
+fn ended(row: &Row<'_>, sources: &ScreenSources) -> EndedProcess {
     let fields = &sources.exit.fields;
     let raw = |field: Option<usize>| row.raw(field?);
     let number = |field: Option<usize>| raw(field).map(|value| value as f64);
@@ -137,7 +137,7 @@ fn ended(row: &Row<'_>, sources: &ScreenSources) -> Ended {
     let tick_ns = 1_000_000_000 / row.frame.meta.ticks_per_second().max(1);
     // A start time is a whole tick: the process started before the end of that tick.
     let start_ns = |ticks: u64| ticks.saturating_add(1).saturating_mul(tick_ns);
-    Ended {
+    EndedProcess {
         name: row.name().to_vec(),
         command: text(fields.command),
         command_line: text(fields.command_line),

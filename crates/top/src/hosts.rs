@@ -40,7 +40,7 @@ use view::HostsView;
 /// The subsystems of the list: CPUs, memory, pressure, disks, networks.
 const OF_LIST: &str = "cmpdn";
 
-/// Those of the screen of one host: processes and the recorder's own cost, too.
+/// Subsystems of the screen of one host: processes and the recorder's own cost, too.
 const OF_ONE: &str = "cmpdnwZ";
 
 /// The shortest time between two screens: samples of one moment come from many hosts one after another.

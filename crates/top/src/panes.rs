@@ -24,7 +24,7 @@ pub(crate) enum Pane {
 
 /// How a number is written.
 #[derive(Clone, Copy)]
-enum Written {
+enum NumberFormat {
     Percent,
     /// From KiB.
     Size,
@@ -43,10 +43,10 @@ enum Origin {
 }
 
 /// A column: title, width, where its numbers come from, and how they are written.
-type Column = (&'static str, u16, Origin, Written);
+type Column = (&'static str, u16, Origin, NumberFormat);
 
+use NumberFormat::{Count, Percent, Size};
 use Origin::{Hundredths, Plot, Share};
-use Written::{Count, Percent, Size};
 
 const CPUS: &[Column] = &[
     ("BUSY%", 5, Plot("Totl%"), Percent),

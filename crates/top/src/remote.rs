@@ -17,7 +17,7 @@ const WAITING_MAX: usize = 8;
 /// What has come from the host since the last tick.
 #[derive(Default)]
 pub(crate) struct Arrived {
-    /// Its recorder has begun, after what was there before.
+    /// The recorder has begun, after what was there before.
     pub(crate) begun: Option<(Meta, Vec<Arc<SourceDef>>)>,
     pub(crate) samples: VecDeque<Box<Snapshot>>,
     pub(crate) failure: Option<String>,
@@ -31,14 +31,14 @@ pub(crate) type Queue = Arc<Mutex<Arrived>>;
 pub(crate) struct RemoteFeed {
     /// The name that the host was given, which need not be its own.
     pub(crate) name: String,
-    /// Its sources, in the order of the samples.
+    /// The recorder's sources, in the order of the samples.
     pub(crate) defs: Vec<Arc<SourceDef>>,
     pub(crate) queue: Queue,
 }
 
 impl RemoteFeed {
     /// All that have come; none is waited for.
-    pub(crate) fn take(&self) -> VecDeque<Box<Snapshot>> {
+    pub(crate) fn take_samples(&self) -> VecDeque<Box<Snapshot>> {
         std::mem::take(&mut with(&self.queue).samples)
     }
 }

@@ -26,21 +26,21 @@ fn defs() -> Vec<Arc<SourceDef>> {
 }
 
 /// A machine whose tables are filled by hand.
-struct Made {
+struct TestMachine {
     app: App,
     snapshot: Snapshot,
     defs: Vec<Arc<SourceDef>>,
     tick: u64,
 }
 
-impl Made {
+impl TestMachine {
     fn new(settings: ListSettings) -> Self {
         let defs = defs();
         let mut meta = Meta::new();
         meta.set("host", "oak");
         meta.set("boot_ns", "0");
         let app = App::new(SampleFeed::Given(defs.clone()), meta, TimeZone::UTC, settings);
-        Made { app, snapshot: Snapshot::new(&defs), defs, tick: 0 }
+        TestMachine { app, snapshot: Snapshot::new(&defs), defs, tick: 0 }
     }
 
     fn row(&mut self, source: &str, name: &[u8], cells: &[(&str, u64)], texts: &[(&str, &[u8])]) {
@@ -132,8 +132,8 @@ fn draw(app: &mut App, width: u16, height: u16, theme: Theme) -> String {
 }
 
 /// Two ticks of a small machine with hostile names.
-fn hostile() -> Made {
-    let mut made = Made::new(ListSettings::default());
+fn hostile() -> TestMachine {
+    let mut made = TestMachine::new(ListSettings::default());
     for tick in 0..2 {
         made.process(1, 0, 50, 8, &[("command", b"init"), ("cgroup", b"/init.scope")]);
         let shell: &[(&str, &[u8])] =
@@ -231,7 +231,7 @@ fn no_size_is_too_small_and_no_key_panics() {
 
 #[test]
 fn what_is_missing_is_a_dash() {
-    let mut made = Made::new(ListSettings::default());
+    let mut made = TestMachine::new(ListSettings::default());
     made.row("process", b"7\x1f7", &[], &[]);
     made.tick();
     let text = made.draw(200, 20);
@@ -243,7 +243,7 @@ fn what_is_missing_is_a_dash() {
 #[test]
 fn the_selection_holds_to_its_process() {
     let mut made = hostile();
-    let select = |made: &mut Made, pid: &str| {
+    let select = |made: &mut TestMachine, pid: &str| {
         made.keys(&format!("/{pid}"));
         made.key(KeyCode::Enter);
     };
@@ -290,7 +290,7 @@ fn filters_sorts_and_searches() {
 
 #[test]
 fn branches_fold_and_circles_end() {
-    let mut made = Made::new(ListSettings { tree: true, ..ListSettings::default() });
+    let mut made = TestMachine::new(ListSettings { tree: true, ..ListSettings::default() });
     made.process(1, 0, 0, 1, &[]);
     made.process(2, 1, 0, 1, &[]);
     // Each is the other's parent, which no kernel would report.
@@ -330,7 +330,7 @@ fn intervals_are_checked() {
 /// 200 seconds, in which processes were read once a minute and one ended every second.
 fn recording(folder: &std::path::Path) -> std::path::PathBuf {
     let path = folder.join("made.whit");
-    let mut made = Made::new(ListSettings::default());
+    let mut made = TestMachine::new(ListSettings::default());
     let meta = &mut made.app.readings.meta;
     meta.set("origin", "whit");
     meta.set("interval_ns", "1000000000");
@@ -471,8 +471,8 @@ fn another_machines_tree_shows_that_machine() {
 }
 
 /// Two ticks of two processes, of which one sent and received, and of what belongs to none.
-fn traffic() -> Made {
-    let mut made = Made::new(ListSettings::default());
+fn traffic() -> TestMachine {
+    let mut made = TestMachine::new(ListSettings::default());
     for tick in 1..3 {
         made.process(1, 0, 50, 8, &[("command", b"init"), ("cgroup", b"/init.scope")]);
         made.process(100, 1, 100, 4, &[("command", b"curl"), ("cgroup", b"/user.slice")]);
@@ -602,7 +602,7 @@ fn columns_are_chosen_moved_and_kept() {
     let folder = tempfile::tempdir().unwrap();
     let kept = Some(folder.path().join("whit/top.columns"));
     let settings = || ListSettings { kept: kept.clone(), ..ListSettings::default() };
-    let mut made = Made::new(settings());
+    let mut made = TestMachine::new(settings());
     made.process(1, 0, 50, 8, &[("command", b"init")]);
     made.tick();
     made.key(KeyCode::F(2));
@@ -615,12 +615,12 @@ fn columns_are_chosen_moved_and_kept() {
     made.key(KeyCode::Enter);
     assert_eq!(made.app.notice.as_deref(), Some("the columns are kept"));
     made.app.notice = None;
-    let titles = |made: &mut Made| {
+    let titles = |made: &mut TestMachine| {
         made.draw(80, 20).lines().find(|line| line.contains("COMMAND")).unwrap().to_owned()
     };
     let chosen = titles(&mut made);
     assert!(!chosen.contains("USER") && chosen.contains("PID"), "{chosen}");
-    let mut again = Made::new(settings());
+    let mut again = TestMachine::new(settings());
     again.tick();
     assert_eq!(titles(&mut again), chosen, "the next one begins with them");
     made.key(KeyCode::F(2));

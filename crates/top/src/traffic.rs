@@ -1,6 +1,6 @@
 //! Bytes and packets that each process received and sent, where the feed has the source `process_net`.
 //!
-//! Its rows have the names of the rows of `process`: the id and the start time.  Once for each sample
+//! Rows of traffic have the names of the rows of `process`: id and start time.  Once for each sample
 //! the rows are found by these, in one pass; a feed without the source costs nothing.  The numbers are
 //! those of the source's own layouts, so that all views show the same.
 

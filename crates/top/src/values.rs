@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use layout::{Frame, Row};
 
-use super::ended::{Ended, EndedList};
+use super::ended::{EndedList, EndedProcess};
 use super::fields::{ScreenSources, identity};
 use super::traffic::{FLOWS, Flow, Traffic};
 
@@ -15,7 +15,7 @@ use super::traffic::{FLOWS, Flow, Traffic};
 #[derive(Clone, Copy)]
 pub(crate) enum ListItem<'a> {
     Process(Row<'a>),
-    Ended(&'a Ended),
+    Ended(&'a EndedProcess),
     Group(&'a ProcessGroup),
 }
 

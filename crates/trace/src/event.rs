@@ -74,7 +74,7 @@ pub enum EventKind {
 pub struct CallChanges {
     /// It was not made; its result is one that was asked for.
     pub is_injected: bool,
-    /// Its task waited before it or after it.
+    /// The task waited before the call or after it.
     pub is_delayed: bool,
 }
 

@@ -307,7 +307,7 @@ pub struct BaseUnits {
 }
 
 impl BaseUnits {
-    /// Those of a unit, in a recording with this meta.
+    /// The base of a unit, in a recording with this meta.
     #[must_use]
     pub fn of(unit: Unit, meta: &Meta) -> Self {
         let (factor, divisor) = match unit {

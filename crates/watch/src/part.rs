@@ -31,7 +31,7 @@ const LINE_BYTES_MAX: usize = 4096;
 pub(crate) enum PartState {
     /// It does not run, and starts as soon as nothing is in the way; the reason is for people.
     Waits(String),
-    /// Its process, and what that says.
+    /// The part's process, and the pipe of what that says.
     Runs(PartProcess, PipeReader),
     /// It has failed and starts again at this time of the monotonic clock.
     Pauses(u64),

@@ -164,7 +164,7 @@ impl<'a> Service<'a> {
             self.manager.tell(news);
             news = "WATCHDOG=1";
             self.wait()?;
-            let asked = self.signals.take();
+            let asked = self.signals.take_requests();
             // Without a file to read again, HUP says that the terminal is gone.
             if asked.end || asked.reload && self.configuration.path().is_none() {
                 break;

@@ -11,7 +11,7 @@ pub(crate) struct ServiceSignals(OwnedFd);
 
 /// What signals ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct SignalRequests {
     pub(crate) end: bool,
     pub(crate) reload: bool,
 }
@@ -40,8 +40,8 @@ impl ServiceSignals {
     }
 
     /// The signals that came since the last call.
-    pub(crate) fn take(&self) -> Asked {
-        let mut asked = Asked::default();
+    pub(crate) fn take_requests(&self) -> SignalRequests {
+        let mut asked = SignalRequests::default();
         let mut bytes = [0; size_of::<libc::signalfd_siginfo>()];
         while rustix::io::read(&self.0, &mut bytes).is_ok_and(|count| count == bytes.len()) {
             // `ssi_signo` is the first field.

@@ -88,7 +88,7 @@ impl Document {
 /// Reads a text.
 pub(crate) fn parse(text: &str) -> Document {
     let mut document = Document::default();
-    let mut reader = Reader { text, chars: text.char_indices().peekable(), line: 1, begin: 0 };
+    let mut reader = TomlReader { text, chars: text.char_indices().peekable(), line: 1, begin: 0 };
     let mut head = Head { name: String::new(), at: Spot { line: 1, column: 1 }, row: None };
     loop {
         reader.skip(true);
@@ -111,7 +111,7 @@ pub(crate) fn parse(text: &str) -> Document {
 
 type Fault = (Spot, String);
 
-struct Reader<'a> {
+struct TomlReader<'a> {
     text: &'a str,
     chars: Peekable<CharIndices<'a>>,
     line: usize,
@@ -119,7 +119,7 @@ struct Reader<'a> {
     begin: usize,
 }
 
-impl Reader<'_> {
+impl TomlReader<'_> {
     fn peek(&mut self) -> Option<char> {
         self.chars.peek().map(|(_, one)| *one)
     }

@@ -100,7 +100,7 @@ const MIN_IS_ZERO: u64 = 1 << 4;
 const LAST_IS_ZERO: u64 = 1 << 5;
 const LAST_TIME_IS_EXPECTED: u64 = 1 << 6;
 
-/// Those of a last growth, of which a zero without the expected time says that the counter grew once:
+/// Codes of a last growth, of which a zero without the expected time says that the counter grew once:
 /// the largest growth is the sum.
 const LAST: u64 = LAST_IS_ZERO | LAST_TIME_IS_EXPECTED;
 const GREW_ONCE: u64 = LAST_IS_ZERO;

@@ -55,7 +55,7 @@ pub(crate) struct Gathered<'a> {
 /// What was gathered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What<'a> {
-    /// Of one reading or more of one step.
+    /// The sums of one reading or more of one step.
     Values(StepSums),
     /// The latest text of a field so far.
     Text(Option<&'a [u8]>),
@@ -174,7 +174,7 @@ impl Recordings {
 }
 
 /// A recording whose windows are used.
-struct Known<'a> {
+struct SummarizedRecording<'a> {
     index: usize,
     file: &'a ArchivedFile,
     source: usize,
@@ -191,7 +191,7 @@ struct Known<'a> {
 struct Plan<'a> {
     select: &'a Select<'a>,
     spans: Spans<'a>,
-    known: Vec<Known<'a>>,
+    known: Vec<SummarizedRecording<'a>>,
     /// The period, piece by piece, and whether it is read by windows.
     pieces: Vec<(Range<i64>, bool)>,
 }
@@ -206,7 +206,7 @@ enum Within {
 
 /// A plan while it is made.
 struct Planner<'a> {
-    known: Vec<Known<'a>>,
+    known: Vec<SummarizedRecording<'a>>,
     bad: Vec<Range<i64>>,
     /// Where the recordings so far end, if all of it is known, and which one it was.
     end: Option<(Position, usize)>,
@@ -347,7 +347,7 @@ impl<'a> Plan<'a> {
     /// sources that have fewer of them.
     fn windows(
         &self,
-        known: &Known<'_>,
+        known: &SummarizedRecording<'_>,
         segment: &Segment,
         windows: Range<u32>,
         totals: &mut Totals,
@@ -364,7 +364,7 @@ impl<'a> Plan<'a> {
         for slot in 0..found.head.slots.len() {
             own.push(totals.instance(found.head.names.get(slot).unwrap_or_default())?);
         }
-        let taken = Taken { known, segment, windows, found: &found, own: &own };
+        let taken = SummarizedSegment { known, segment, windows, found: &found, own: &own };
         for (place, (field, kind)) in known.asked(self.select).into_iter().enumerate() {
             let given = match kind {
                 Kind::Text => taken.texts(place, field, each),
@@ -378,7 +378,7 @@ impl<'a> Plan<'a> {
     /// The rates of the first reading of a recording that continues another one.
     fn join(
         &self,
-        known: &Known<'_>,
+        known: &SummarizedRecording<'_>,
         piece: &Range<i64>,
         totals: &mut Totals,
         each: &mut dyn FnMut(&Gathered<'_>) -> Result<(), Error>,
@@ -427,8 +427,8 @@ impl<'a> Plan<'a> {
 }
 
 /// A segment of which windows are taken.
-struct Taken<'a> {
-    known: &'a Known<'a>,
+struct SummarizedSegment<'a> {
+    known: &'a SummarizedRecording<'a>,
     segment: &'a Segment,
     windows: Range<u32>,
     found: &'a SourceWindows,
@@ -436,7 +436,7 @@ struct Taken<'a> {
     own: &'a [usize],
 }
 
-impl Taken<'_> {
+impl SummarizedSegment<'_> {
     /// Gives the windows of a field that is a number.
     fn cells(
         &self,
@@ -509,8 +509,15 @@ impl<'a> Planner<'a> {
             return self.unknown(file.file.started_ns, file.ended_ns);
         };
         let hours = fits(HOUR_NS);
-        let mut known =
-            Known { index, file, source, summary, hours, from_ns: i64::MIN, joins: None };
+        let mut known = SummarizedRecording {
+            index,
+            file,
+            source,
+            summary,
+            hours,
+            from_ns: i64::MIN,
+            joins: None,
+        };
         let Some(beginning) = last.beginning else {
             return self.unknown(file.file.started_ns, file.file.started_ns);
         };
@@ -529,7 +536,7 @@ impl<'a> Planner<'a> {
     /// Marks what the windows of a recording do not tell because of those before it.
     fn follow_others(
         &mut self,
-        known: &mut Known<'_>,
+        known: &mut SummarizedRecording<'_>,
         beginning: &Beginning,
         own_end: &Position,
         is_whole: bool,
@@ -563,7 +570,7 @@ impl<'a> Planner<'a> {
 
     /// The windows of a recording do not tell what it has until another one ended, nor what its first
     /// reading after that has.  Those of neither tell it in this time.
-    fn overlap(&mut self, known: &mut Known<'_>, unknown: Range<i64>) {
+    fn overlap(&mut self, known: &mut SummarizedRecording<'_>, unknown: Range<i64>) {
         // Ticks of two recorders are apart by less than a second.
         let ended_ns = unknown.end.saturating_add(SECOND_NS);
         let after_ns = unknown.start.max(ceil(ended_ns, known.summary.window_ns));
@@ -591,7 +598,7 @@ impl Summary {
     }
 }
 
-impl Known<'_> {
+impl SummarizedRecording<'_> {
     fn single_clock(&self) -> bool {
         self.file.file.meta.has_single_clock()
     }

@@ -18,7 +18,7 @@ pub(super) struct OpenWindow {
     cells: Vec<Option<Cell>>,
     /// For each instance the latest readings in which its row was as before, not yet in its cells.
     runs: Vec<Run>,
-    /// Of the readings that can be compared with the one before.
+    /// Times of the readings that can be compared with the one before.
     times: Vec<ReadingTime>,
     /// The time of the latest rate, as [`time_bits`] gives it.
     last_time: Option<u64>,

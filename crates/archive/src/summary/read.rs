@@ -202,7 +202,7 @@ impl Summary {
         }
         let first = directory_at + u64::from(segment.directory_bytes);
         let places =
-            Places::find(&directory, &file.defs, source, segment.has_edges(), first).ok()?;
+            SourceRanges::find(&directory, &file.defs, source, segment.has_edges(), first).ok()?;
         let bytes = directory.len() as u64;
         let mut windows = SourceWindows { bytes, ..SourceWindows::default() };
         let Some(places) = places else { return Some(windows) };
@@ -254,7 +254,7 @@ impl Summary {
     /// The streams of a part, as they were before they were stored.
     fn part(
         &self,
-        (at, length): Place,
+        (at, length): ByteRange,
         decompressor: &mut Decompressor<'_>,
     ) -> Option<[Vec<u8>; STREAMS]> {
         let mut stored = self.bytes(at, length)?;
@@ -300,17 +300,17 @@ impl Summary {
 }
 
 /// Offset and length.
-type Place = (u64, u64);
+type ByteRange = (u64, u64);
 
 /// Where the parts of a source are.
-struct Places {
-    head: Place,
-    fields: Vec<Place>,
+struct SourceRanges {
+    head: ByteRange,
+    fields: Vec<ByteRange>,
     /// The edges of each field; not of gauges and texts.
-    edges: Vec<Place>,
+    edges: Vec<ByteRange>,
 }
 
-impl Places {
+impl SourceRanges {
     /// The parts of a source, the first part of all at `at`; `None` if it has nothing in the segment.
     fn find(
         directory: &[u8],
@@ -318,7 +318,7 @@ impl Places {
         source: usize,
         has_edges: bool,
         mut at: u64,
-    ) -> Result<Option<Places>, Corrupt> {
+    ) -> Result<Option<SourceRanges>, Corrupt> {
         let mut bytes = Bytes::new(directory);
         let mut place = |length: u64| {
             let place = (at, length);
@@ -331,7 +331,7 @@ impl Places {
                 continue;
             }
             let head = place(length);
-            let mut places = Places { head, fields: Vec::new(), edges: Vec::new() };
+            let mut places = SourceRanges { head, fields: Vec::new(), edges: Vec::new() };
             let is_it = std::ptr::eq(def, &raw const defs[source]);
             for _ in def.fields.iter() {
                 let field = place(bytes.varint()?);

@@ -185,7 +185,7 @@ struct Hours<'a> {
 
 /// The open hour of a column.
 #[derive(Clone, Default)]
-struct Open {
+struct OpenHour {
     hour: Option<u32>,
     cell: Option<Cell>,
     text: Option<Vec<u8>>,
@@ -193,7 +193,7 @@ struct Open {
     done: usize,
 }
 
-impl Open {
+impl OpenHour {
     fn add(&mut self, hour: u32, cell: Option<Cell>, text: Option<&[u8]>) {
         self.hour = Some(hour);
         self.text = text.map(<[u8]>::to_vec);
@@ -214,7 +214,7 @@ impl Hours<'_> {
         single_clock: bool,
     ) -> Result<FieldColumns, Corrupt> {
         let mut columns = FieldColumns::new(coding(kind, single_clock));
-        let mut open: Vec<Open> = vec![Open::default(); self.expected.len()];
+        let mut open: Vec<OpenHour> = vec![OpenHour::default(); self.expected.len()];
         for (segment, part) in self.day.parts.iter().zip(self.parts) {
             let own = |slot| names.find(part.head.names.get(slot).unwrap_or_default(), |_| true);
             let own: Vec<Option<usize>> = (0..part.head.slots.len()).map(own).collect();
@@ -244,7 +244,7 @@ impl Hours<'_> {
     }
 
     /// Writes the open hour of a column.
-    fn end(&self, open: &mut Open, slot: usize, kind: Kind, columns: &mut FieldColumns) {
+    fn end(&self, open: &mut OpenHour, slot: usize, kind: Kind, columns: &mut FieldColumns) {
         if open.hour.take().is_none() {
             return;
         }

@@ -79,11 +79,11 @@ fn add(out: &mut Out, file: &ArchivedFile) -> Result<(), Error> {
         }
     };
     match passed {
-        Passed::ClockSetBack => out.begin(file, FLAG_CLOCK_SET_BACK).map_err(|source| {
+        ReadProgress::ClockSetBack => out.begin(file, FLAG_CLOCK_SET_BACK).map_err(|source| {
             let path = super::path(&file.file.path);
             Error::Summary { path, source }
         }),
-        Passed::Thru(is_whole) => tiers::write_hours(out, file, is_whole),
+        ReadProgress::Thru(is_whole) => tiers::write_hours(out, file, is_whole),
     }
 }
 
@@ -122,7 +122,7 @@ fn is_due(summary: &Summary, file: &ArchivedFile) -> Result<bool, Error> {
 }
 
 /// How far a recording was read.
-enum Passed {
+enum ReadProgress {
     /// To its end, and whether that is for good.
     Thru(bool),
     ClockSetBack,
@@ -148,7 +148,7 @@ impl<'a> Pass<'a> {
         out: &'a mut Out,
         file: &'a ArchivedFile,
         reach_ns: i64,
-    ) -> Result<Option<Passed>, Error> {
+    ) -> Result<Option<ReadProgress>, Error> {
         let covered = out.summary.tier(0).last().cloned();
         let covered_ns = covered.as_ref().map_or(i64::MIN, Segment::thru_ns);
         let first_ns = out.summary.tier(0).next().map_or(i64::MIN, |first| first.from_ns);
@@ -177,7 +177,7 @@ impl<'a> Pass<'a> {
         let mut before_ns = i64::MIN;
         while feed.next(&mut snapshot)? {
             if snapshot.realtime_ns < before_ns {
-                return Ok(Some(Passed::ClockSetBack));
+                return Ok(Some(ReadProgress::ClockSetBack));
             }
             before_ns = snapshot.realtime_ns;
             if snapshot.realtime_ns < covered_ns {
@@ -189,7 +189,7 @@ impl<'a> Pass<'a> {
             if pass.from_ns.is_none() && base_ns != i64::MIN && !pass.has_bases()? {
                 return Ok(None);
             }
-            pass.take(&mut snapshot)?;
+            pass.add_sample(&mut snapshot)?;
         }
         let position = feed.as_feed().position();
         if before_ns != i64::MIN {
@@ -200,7 +200,7 @@ impl<'a> Pass<'a> {
             let thru_ns = floor(pass.window_from_ns, whole_ns).saturating_add(whole_ns);
             pass.end_segment(thru_ns, ENDS)?;
         }
-        Ok(Some(Passed::Thru(is_whole)))
+        Ok(Some(ReadProgress::Thru(is_whole)))
     }
 
     /// Whether each source that had a reading has the latest one.
@@ -218,7 +218,7 @@ impl<'a> Pass<'a> {
         Ok(true)
     }
 
-    fn take(&mut self, snapshot: &mut Snapshot) -> Result<(), Error> {
+    fn add_sample(&mut self, snapshot: &mut Snapshot) -> Result<(), Error> {
         let (window_ns, segment_ns) = lengths_ns(&self.file.file.meta);
         let now_ns = floor(snapshot.realtime_ns, window_ns);
         if self.beginning.is_none() {
@@ -243,7 +243,7 @@ impl<'a> Pass<'a> {
         self.latest = (snapshot.monotonic_ns, snapshot.realtime_ns);
         for (index, source) in self.sources.iter_mut().enumerate() {
             let window = ((now_ns - from_ns) / source.window_ns) as u32;
-            source.take(index, window, snapshot)?;
+            source.add_sample(index, window, snapshot)?;
         }
         Ok(())
     }
@@ -310,7 +310,7 @@ impl AnyFeed {
         if !is_sample {
             columns.take().into_iter().for_each(|columns| drop(columns.finish(feed.reader())));
         } else if let Some(writer) = columns
-            && writer.take(feed.reader(), snapshot).is_err()
+            && writer.add_sample(feed.reader(), snapshot).is_err()
         {
             *columns = None;
         }
@@ -421,7 +421,12 @@ impl SourceBuilder {
         std::mem::swap(&mut kept.1, sample);
     }
 
-    fn take(&mut self, index: usize, window: u32, snapshot: &mut Snapshot) -> Result<(), Error> {
+    fn add_sample(
+        &mut self,
+        index: usize,
+        window: u32,
+        snapshot: &mut Snapshot,
+    ) -> Result<(), Error> {
         self.restart |= snapshot.restart;
         if !snapshot.fresh[index] {
             return Ok(());
@@ -451,7 +456,7 @@ impl SourceBuilder {
             restart: true,
             single_clock: self.single_clock,
         };
-        self.tracker.take(&reading, i64::MAX, &mut |_, _| Ok(()))
+        self.tracker.add_reading(&reading, i64::MAX, &mut |_, _| Ok(()))
     }
 
     fn add(&mut self, realtime_ns: i64, sample: &Sample, restart: bool) -> Result<(), Error> {

@@ -12,14 +12,14 @@ use text::encoding::push_percent_encoded;
 use crate::contest::Measurement;
 use crate::error::{Context, Result, ensure};
 use crate::http::get;
-use crate::process::{Running, microseconds, spent};
+use crate::process::{BackgroundProgram, microseconds, spent};
 
 /// How long it may take to start.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running server.
 pub(crate) struct Rival {
-    running: Running,
+    running: BackgroundProgram,
     address: SocketAddr,
 }
 
@@ -55,7 +55,7 @@ impl Rival {
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         command.arg(format!("{listen}={address}"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut running = Running::start(&mut command)?;
+        let mut running = BackgroundProgram::start(&mut command)?;
         running.wait_until(PATIENCE, || {
             get(address, ready, false).is_ok_and(|answer| answer.status == 200)
         })?;
@@ -108,7 +108,7 @@ impl Rival {
         self.address
     }
 
-    /// Its process.
+    /// The process id of the engine.
     pub(crate) fn id(&self) -> u32 {
         self.running.id()
     }

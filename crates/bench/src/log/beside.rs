@@ -85,7 +85,7 @@ impl Caller {
 pub(super) struct Measured {
     pub(super) who: &'static str,
     pub(super) case: Case,
-    /// Of each round: a value for each turn, sorted.
+    /// For each round a value for each turn, sorted.
     pub(super) rounds: Vec<Vec<f64>>,
 }
 

@@ -15,7 +15,7 @@ use super::search::{NO_JOURNAL, make_journal};
 use crate::contest::median;
 use crate::error::{Context, Result, ensure};
 use crate::folder::bytes_in;
-use crate::process::{self, Running, silent};
+use crate::process::{self, BackgroundProgram, silent};
 use crate::programs::{Programs, run_quietly};
 
 mod messages;
@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// How records come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Transport {
     Tcp,
     Udp,
     Otlp,
@@ -39,26 +39,27 @@ enum Way {
     File,
 }
 
-impl Way {
-    const ALL: [Way; 5] = [Way::Tcp, Way::Udp, Way::Otlp, Way::Journal, Way::File];
+impl Transport {
+    const ALL: [Transport; 5] =
+        [Transport::Tcp, Transport::Udp, Transport::Otlp, Transport::Journal, Transport::File];
 
     fn title(self) -> &'static str {
         match self {
-            Way::Tcp => "syslog, TCP",
-            Way::Udp => "syslog, UDP",
-            Way::Otlp => "OTLP",
-            Way::Journal => "journal",
-            Way::File => "file",
+            Transport::Tcp => "syslog, TCP",
+            Transport::Udp => "syslog, UDP",
+            Transport::Otlp => "OTLP",
+            Transport::Journal => "journal",
+            Transport::File => "file",
         }
     }
 
     /// The name of the input's form, which is its logger.
     fn form(self) -> &'static str {
         match self {
-            Way::Tcp | Way::Udp => "syslog",
-            Way::Otlp => "otlp",
-            Way::Journal => "journal",
-            Way::File => "file",
+            Transport::Tcp | Transport::Udp => "syslog",
+            Transport::Otlp => "otlp",
+            Transport::Journal => "journal",
+            Transport::File => "file",
         }
     }
 
@@ -66,20 +67,20 @@ impl Way {
     fn prepare(self, folder: &Path, records: u64, programs: &Programs) -> Result<Option<Offer>> {
         let free = || -> Result<SocketAddr> { Ok(UdpSocket::bind("127.0.0.1:0")?.local_addr()?) };
         Ok(Some(match self {
-            Way::Tcp => Offer::Stream(free()?, messages::syslog_stream(records)),
-            Way::Udp => Offer::Datagrams(free()?, records),
-            Way::Otlp => {
+            Transport::Tcp => Offer::Stream(free()?, messages::syslog_stream(records)),
+            Transport::Udp => Offer::Datagrams(free()?, records),
+            Transport::Otlp => {
                 let address = free()?;
                 Offer::Requests(address, messages::requests(address, records))
             }
-            Way::Journal => {
+            Transport::Journal => {
                 let write = |into| messages::write_entries(records, std::io::BufWriter::new(into));
                 match make_journal(programs, folder, write)? {
                     Some(journal) => Offer::There(journal),
                     None => return Ok(None),
                 }
             }
-            Way::File => {
+            Transport::File => {
                 let path = folder.join("lines");
                 std::fs::write(&path, messages::lines(records))?;
                 Offer::There(path)
@@ -99,7 +100,7 @@ enum Offer {
 
 impl Offer {
     /// The target of whit's input.
-    fn input(&self, way: Way) -> String {
+    fn input(&self, way: Transport) -> String {
         let form = way.form();
         match self {
             Offer::Stream(address, _) => format!("{form}:tcp:{address}"),
@@ -234,7 +235,7 @@ pub(super) fn measure(
     }
     let folder = tempfile::tempdir_in(settings.folder)?;
     let mut runs: Vec<InputRun> = Vec::new();
-    for way in Way::ALL {
+    for way in Transport::ALL {
         let Some(offer) = way.prepare(folder.path(), records, programs)? else {
             notes.push(format!("{NO_JOURNAL}: its lines of the inputs are missing"));
             continue;
@@ -252,7 +253,7 @@ pub(super) fn measure(
                     .run(rsyslog.as_deref())
                     .with_context(|| format!("{}, {}", way.title(), taker.name()))?;
                 ensure!(
-                    took.kept == records || way == Way::Udp && took.kept < records,
+                    took.kept == records || way == Transport::Udp && took.kept < records,
                     "{}: {} sent, {} kept",
                     way.title(),
                     records,
@@ -265,7 +266,7 @@ pub(super) fn measure(
     Ok(runs)
 }
 
-fn add(runs: &mut Vec<InputRun>, (way, taker, offered): (Way, Taker, u64), took: Took) {
+fn add(runs: &mut Vec<InputRun>, (way, taker, offered): (Transport, Taker, u64), took: Took) {
     let (way, who) = (way.title(), taker.name());
     match runs.iter_mut().find(|run| run.way == way && run.who == who) {
         Some(run) => run.rounds.push(took),
@@ -290,7 +291,7 @@ impl Took {
 /// One run.
 struct Run<'a> {
     settings: &'a RunSettings<'a>,
-    way: Way,
+    way: Transport,
     offer: &'a Offer,
     taker: Taker,
 }
@@ -302,7 +303,8 @@ impl Run<'_> {
         let folder = folder.path();
         let mut command = self.command(folder, rings.path(), rsyslog)?;
         let errors = std::fs::File::create(folder.join("said"))?;
-        let mut running = Running::start(silent(&mut command).stderr(errors).current_dir(folder))?;
+        let mut running =
+            BackgroundProgram::start(silent(&mut command).stderr(errors).current_dir(folder))?;
         running.wait_until(PATIENCE, || self.offer.is_open())?;
         let id = running.id();
         // What is there from the start is read from the start: that costs some milliseconds more.
@@ -344,7 +346,7 @@ impl Run<'_> {
     /// Waits until nothing more is written; gives the time until the last was.
     fn wait_until_quiet(
         &self,
-        running: &mut Running,
+        running: &mut BackgroundProgram,
         folder: &Path,
         begin: Instant,
     ) -> Result<Duration> {

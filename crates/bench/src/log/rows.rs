@@ -30,7 +30,7 @@ impl Output {
         }
     }
 
-    /// The one of a name.
+    /// The row of a name.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|output| output.name() == name)
     }

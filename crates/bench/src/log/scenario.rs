@@ -11,7 +11,7 @@ use super::rows::{Output, Row};
 use super::tally::Tally;
 use crate::contest::median;
 use crate::error::{Context, Result, ensure};
-use crate::process::{self, Running, silent, text_of};
+use crate::process::{self, BackgroundProgram, silent, text_of};
 use crate::programs::{run_heard, run_quietly};
 
 /// Longest time until a server listens, or ends.
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const BARE_TURNS: u32 = 30;
 
 /// A server of whit, ended with the value.
-pub(super) struct Server(Running);
+pub(super) struct Server(BackgroundProgram);
 
 impl Server {
     /// Starts a server, and waits until a file is there; then it can be ended in order, too.  Its
@@ -33,7 +33,8 @@ impl Server {
         file: &str,
     ) -> Result<Self> {
         let errors = std::fs::File::create(folder.join(name).with_extension("said"))?;
-        let mut running = Running::start(silent(command).stderr(errors).current_dir(folder))?;
+        let mut running =
+            BackgroundProgram::start(silent(command).stderr(errors).current_dir(folder))?;
         let file = folder.join(file);
         running.wait_until(PATIENCE, || file.exists())?;
         Ok(Server(running))

@@ -42,7 +42,7 @@ pub(super) struct SearchRun {
     /// Records in which was searched.
     pub(super) records: u64,
     pub(super) found: u64,
-    /// Of each round.
+    /// Milliseconds of each round.
     pub(super) rounds_ms: Vec<f64>,
 }
 
@@ -70,7 +70,7 @@ struct Question {
 }
 
 /// What the writer says of its records.
-struct Written {
+struct WriterSummary {
     /// The number that one record has.
     number: u64,
     /// When the short time begins and ends, in µs since 1970.
@@ -150,7 +150,7 @@ fn ask(
     Ok(())
 }
 
-fn questions(written: &Written) -> Vec<Question> {
+fn questions(written: &WriterSummary) -> Vec<Question> {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let number = written.number.to_string();
     let seconds = |us: u64| format!("@{}.{:06}", us / 1_000_000, us % 1_000_000);
@@ -188,7 +188,7 @@ fn questions(written: &Written) -> Vec<Question> {
 }
 
 /// Makes the store of so many records, with its files of words.
-fn fill(settings: &RunSettings<'_>, folder: &Path, records: u64) -> Result<Written> {
+fn fill(settings: &RunSettings<'_>, folder: &Path, records: u64) -> Result<WriterSummary> {
     let rings = tempfile::tempdir_in(settings.rings)?;
     let central = settings.central(folder, false)?;
     let proxy = &mut settings.proxy(folder, rings.path());
@@ -197,12 +197,12 @@ fn fill(settings: &RunSettings<'_>, folder: &Path, records: u64) -> Result<Writt
     let said = run_load(settings.bench, &load)?;
     proxy.stop()?;
     central.stop()?;
-    let made = WordIndexer::new(&folder.join("store")).go_on(&|| false);
+    let made = WordIndexer::new(&folder.join("store")).advance(&|| false);
     made.context("files of words")?;
     let said: Value = serde_json::from_str(&said).map_err(std::io::Error::other)?;
     let number = |name: &str| said[name].as_u64().with_context(|| format!("no {name}"));
     let (number, from_us, until_us) = (number("number")?, number("from_us")?, number("until_us")?);
-    Ok(Written { number, from_us, until_us })
+    Ok(WriterSummary { number, from_us, until_us })
 }
 
 /// Bytes of the files of words of a store.

@@ -58,7 +58,7 @@ pub(super) struct SinkRuns {
     pub(super) target: Target,
     /// Bytes of a record.
     pub(super) bytes: f64,
-    /// Of each round: ns of a record, the median of its turns.
+    /// For each round the ns of a record: the median of its turns.
     pub(super) rounds: Vec<f64>,
 }
 

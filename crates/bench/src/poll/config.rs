@@ -19,7 +19,7 @@ pub(super) enum Output<'a> {
 
 /// What a configuration is written for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Way<'a> {
+pub(super) struct ConfigSettings<'a> {
     /// Where everything lies.
     pub(super) folder: &'a Path,
     pub(super) output: Output<'a>,
@@ -42,7 +42,7 @@ pub(super) enum Version {
 /// The user of version 3, and both passwords.
 pub(super) const USER: (&str, &str, &str) = ("whit", "authentication", "privacy and so on");
 
-impl Way<'_> {
+impl ConfigSettings<'_> {
     fn head(&self) -> String {
         let folder = self.folder.display();
         let mut text = format!("WorkDir: {folder}\n");

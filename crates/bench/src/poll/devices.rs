@@ -11,7 +11,7 @@ use snmp_simulator::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 
 use super::config::USER;
 use crate::error::{Context, Result};
-use crate::process::{Running, silent};
+use crate::process::{BackgroundProgram, silent};
 
 /// Longest time until an `snmpd` answers.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -26,7 +26,7 @@ pub(super) struct Hosts {
     pub(super) addresses: Vec<SocketAddr>,
     /// What they are.
     pub(super) name: String,
-    programs: Vec<Running>,
+    programs: Vec<BackgroundProgram>,
     _agent: Option<AgentThread>,
 }
 
@@ -53,7 +53,7 @@ impl Hosts {
                 .arg("-c")
                 .arg(config);
             command.env("SNMP_PERSISTENT_DIR", of_host.join("state")).env("MIBS", "");
-            hosts.programs.push(Running::start(silent(&mut command))?);
+            hosts.programs.push(BackgroundProgram::start(silent(&mut command))?);
             hosts.addresses.push(address);
         }
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;

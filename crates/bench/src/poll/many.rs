@@ -5,7 +5,7 @@ use std::io::{Seek as _, Write as _};
 use std::path::Path;
 use std::process::Command;
 
-use super::config::{Output, Version, Way};
+use super::config::{ConfigSettings, Output, Version};
 use super::devices::Hosts;
 use super::poller::Poller;
 use super::targets::Who;
@@ -55,8 +55,13 @@ impl Bench<'_> {
         let most = INTERVAL_S[usize::from(dead_each.is_some())];
         // A second, where the experiment has one.
         let interval_s = (self.plan.interval_s.pow(2)).min(most);
-        let way =
-            Way { folder, output: Output::Databases, is_daemon: true, interval_s, is_gauge: true };
+        let way = ConfigSettings {
+            folder,
+            output: Output::Databases,
+            is_daemon: true,
+            interval_s,
+            is_gauge: true,
+        };
         let config =
             way.many(devices, objects, version, |number| hosts.addresses[number as usize])?;
         let log = folder.join("messages");

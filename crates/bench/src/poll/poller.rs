@@ -1,6 +1,6 @@
 //! A poller that is measured: one round as a process, or rounds of a program that stays.
 //!
-//! Of one that stays a round is over when it has used CPU time and then none for a while, so that
+//! A round of a poller that stays is over when it has used CPU time and then none for a while, so that
 //! nothing but the kernel's own account is needed of a rival.
 
 use std::fs::File;
@@ -14,7 +14,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use crate::contest::Measurement;
 use crate::error::{Context, Error, Result};
 use crate::measure::ended;
-use crate::process::{self, Running, silent};
+use crate::process::{self, BackgroundProgram, silent};
 use crate::programs::text_in;
 
 /// Longest round, and longest time until a program has ended: MRTG's native mode takes four minutes
@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// A poller that runs; dropping it ends it.
 pub(super) struct Poller {
-    program: Running,
+    program: BackgroundProgram,
     errors: File,
 }
 
@@ -38,7 +38,7 @@ impl Poller {
     pub(super) fn start(command: &mut Command) -> Result<Self> {
         let errors = tempfile::tempfile()?;
         command.env("LANG", "C").env("LC_ALL", "C").env("TZ", "UTC");
-        let program = Running::start(silent(command).stderr(errors.try_clone()?))?;
+        let program = BackgroundProgram::start(silent(command).stderr(errors.try_clone()?))?;
         Ok(Poller { program, errors })
     }
 

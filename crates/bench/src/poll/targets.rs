@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::config::{Output, Way};
+use super::config::{ConfigSettings, Output};
 use super::devices::Hosts;
 use super::poller::Poller;
 use super::{Bench, PollFacts, Results};
@@ -253,13 +253,13 @@ impl Bench<'_> {
     /// The caching daemon that goes with a poller.
     fn cache(&self, who: Who, base: &Path, journal: &Path) -> Result<Daemon> {
         let way = match who {
-            Who::Whit => daemon::Way {
+            Who::Whit => daemon::DaemonSettings {
                 program: &self.programs.whit,
                 acknowledge: Some("os"),
                 base,
                 write_seconds: NO_WRITES_SECONDS,
             },
-            Who::Mrtg => daemon::Way {
+            Who::Mrtg => daemon::DaemonSettings {
                 program: self.rrdcached.as_ref().context("rrdcached")?,
                 acknowledge: None,
                 base,
@@ -269,7 +269,18 @@ impl Bench<'_> {
         Daemon::start(way, journal).context("the caching daemon")
     }
 
-    pub(super) fn way<'w>(&self, folder: &'w Path, output: Output<'w>, is_daemon: bool) -> Way<'w> {
-        Way { folder, output, is_daemon, interval_s: self.plan.interval_s, is_gauge: false }
+    pub(super) fn way<'w>(
+        &self,
+        folder: &'w Path,
+        output: Output<'w>,
+        is_daemon: bool,
+    ) -> ConfigSettings<'w> {
+        ConfigSettings {
+            folder,
+            output,
+            is_daemon,
+            interval_s: self.plan.interval_s,
+            is_gauge: false,
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use super::config::{Output, Way, for_each_target};
+use super::config::{ConfigSettings, Output, for_each_target};
 use super::devices::Hosts;
 use super::poller::Poller;
 use super::targets::Who;
@@ -53,7 +53,7 @@ impl Bench<'_> {
 
     fn poll_still(&self, who: Who, is_gauge: bool, folder: &Path, hosts: &Hosts) -> Result<()> {
         let output = Output::Databases;
-        let way = Way { folder, output, is_daemon: false, interval_s: 1, is_gauge };
+        let way = ConfigSettings { folder, output, is_daemon: false, interval_s: 1, is_gauge };
         let config = way.targets(self.plan.targets, &hosts.addresses)?;
         for _ in 0..ROUNDS {
             Poller::start(&mut self.poller(who, &config)?)?.end(|status| status.success())?;

@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::Progress;
 use crate::error::{Context, Result, ensure};
 use crate::folder::{bytes_in, file_in};
-use crate::process::{self, Running};
+use crate::process::{self, BackgroundProgram};
 use crate::programs::Programs;
 use crate::report::Report;
 use crate::table::{Cell, Table};
@@ -67,7 +67,7 @@ fn measure(programs: &Programs, seconds: u64, progress: &Progress<'_>) -> Result
     let folder = tempfile::tempdir()?;
     let mut command = Command::new(&programs.whit);
     command.args(["record", "--no-check", "-sZ", "-i1:1", "-f"]).arg(folder.path());
-    let recorder = Running::start(command.stdin(Stdio::null()).stdout(Stdio::null()))?;
+    let recorder = BackgroundProgram::start(command.stdin(Stdio::null()).stdout(Stdio::null()))?;
     let spent = || process::spent(recorder.id()).context("the recorder is gone");
     std::thread::sleep(QUIET);
     let before = spent()?;

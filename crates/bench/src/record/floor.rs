@@ -26,11 +26,11 @@ const BUFFER_BYTES: usize = 256 * 1024;
 
 /// The open files of some sources.
 pub(crate) struct Floor {
-    files: Vec<Opened>,
+    files: Vec<OpenedFile>,
     buffer: Vec<u8>,
 }
 
-struct Opened {
+struct OpenedFile {
     fd: OwnedFd,
     every: u64,
     /// System calls of a reading: more than one for long files of records.
@@ -40,7 +40,7 @@ struct Opened {
 impl Floor {
     /// Opens the files that `entries` read at every tick.
     pub(crate) fn open(entries: &[&'static Entry]) -> std::io::Result<Self> {
-        let mut files: Vec<(String, Opened)> = Vec::new();
+        let mut files: Vec<(String, OpenedFile)> = Vec::new();
         for entry in entries {
             let every = match entry.cadence {
                 Cadence::First => 1,
@@ -54,7 +54,7 @@ impl Floor {
                 }
                 let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
                 let fd = rustix::fs::open(Path::new(&path), flags, Mode::empty())?;
-                files.push((path, Opened { fd, every, calls }));
+                files.push((path, OpenedFile { fd, every, calls }));
             }
         }
         let files = files.into_iter().map(|(_, opened)| opened).collect();

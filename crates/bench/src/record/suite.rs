@@ -14,7 +14,7 @@ use super::{
 use crate::contest::{Contest, Contestant, Measurement, take_turns};
 use crate::error::{Context, Error, Result, ensure};
 use crate::folder::{bytes_in, file_in};
-use crate::process::{Running, silent, text_of, threads_cpu_ns};
+use crate::process::{BackgroundProgram, silent, text_of, threads_cpu_ns};
 use crate::programs::{self, Programs, run_quietly};
 use crate::report::Report;
 use crate::{Progress, beyond};
@@ -309,7 +309,7 @@ pub(crate) fn slow_one(
 /// Taken from the program as it runs: the start of a program costs a hundred samples, and differs
 /// by more than one.
 fn cpu_while_running(command: &mut Command, seconds: u64) -> Result<Option<f64>> {
-    let mut running = Running::start(silent(command))?;
+    let mut running = BackgroundProgram::start(silent(command))?;
     // Half a second from the samples at both ends.
     std::thread::sleep(Duration::from_millis(SHORT_SAMPLES * 1_000 + 500));
     let begin_ns = threads_cpu_ns(running.id())?;

@@ -43,7 +43,7 @@ pub(crate) const ONE_SOURCE: Layout = Layout {
 
 /// A range of bytes that an update changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ChangedRange {
     pub(crate) offset: u64,
     pub(crate) bytes: usize,
 }
@@ -95,9 +95,9 @@ impl Layout {
     }
 
     /// What the update at a step changes: the header, and a row of each archive that is complete.
-    pub(crate) fn places(&self, step: u64) -> Vec<Place> {
+    pub(crate) fn places(&self, step: u64) -> Vec<ChangedRange> {
         let (live, header) = (self.live_offset(), self.header_bytes());
-        let mut places = vec![Place { offset: live, bytes: (header - live) as usize }];
+        let mut places = vec![ChangedRange { offset: live, bytes: (header - live) as usize }];
         let row_bytes = self.source_count() * 8;
         let mut start = header;
         for _ in self.functions {
@@ -105,7 +105,7 @@ impl Layout {
                 if step.is_multiple_of(*steps) {
                     let row = step / steps % rows;
                     let offset = start + row * row_bytes;
-                    places.push(Place { offset, bytes: row_bytes as usize });
+                    places.push(ChangedRange { offset, bytes: row_bytes as usize });
                 }
                 start += rows * row_bytes;
             }
@@ -171,8 +171,8 @@ mod tests {
         assert_eq!(ONE_SOURCE.file_bytes(), 4_896);
         assert_eq!(MRTG.places(1).len(), 3);
         assert_eq!(MRTG.places(288).len(), 9);
-        let first = Place { offset: 1_328, bytes: 1_584 };
-        assert_eq!(MRTG.places(1)[..2], [first, Place { offset: 2_912 + 16, bytes: 16 }]);
+        let first = ChangedRange { offset: 1_328, bytes: 1_584 };
+        assert_eq!(MRTG.places(1)[..2], [first, ChangedRange { offset: 2_912 + 16, bytes: 16 }]);
     }
 
     #[test]

@@ -11,14 +11,14 @@ use std::time::Duration;
 use super::client::Client;
 use crate::contest::Measurement;
 use crate::error::Result;
-use crate::process::{self, Running, silent};
+use crate::process::{self, BackgroundProgram, silent};
 
 /// Longest time until a daemon takes connections.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// How a daemon runs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way<'a> {
+pub(crate) struct DaemonSettings<'a> {
     /// The program.
     pub(crate) program: &'a Path,
     /// When whit acknowledges an update; `None` for rrdcached.
@@ -31,7 +31,7 @@ pub(crate) struct Way<'a> {
 
 /// A daemon that runs.
 pub(crate) struct Daemon {
-    program: Running,
+    program: BackgroundProgram,
     socket: PathBuf,
     /// Where it listens for TCP.
     address: SocketAddr,
@@ -41,7 +41,7 @@ pub(crate) struct Daemon {
 
 impl Daemon {
     /// Starts a daemon whose journal is in a folder; the socket lies beside it.
-    pub(crate) fn start(way: Way<'_>, journal: &Path) -> Result<Self> {
+    pub(crate) fn start(way: DaemonSettings<'_>, journal: &Path) -> Result<Self> {
         std::fs::create_dir_all(journal)?;
         let socket = journal.with_extension("sock");
         let mut command = Command::new(way.program);
@@ -56,7 +56,7 @@ impl Daemon {
         command.arg("-l").arg(address.to_string());
         command.arg("-p").arg(journal.with_extension("pid"));
         command.arg("-b").arg(way.base).arg("-j").arg(journal).current_dir(way.base);
-        let mut program = Running::start(silent(command.env("TZ", "UTC")))?;
+        let mut program = BackgroundProgram::start(silent(command.env("TZ", "UTC")))?;
         program.wait_until(PATIENCE, || UnixStream::connect(&socket).is_ok())?;
         Ok(Self { program, socket, address, before: Measurement::default() })
     }

@@ -18,14 +18,14 @@ pub(crate) const WRITE_SECONDS: [u64; 4] = [300, 900, 1_800, 3_600];
 
 /// The program that keeps the files up to date.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Way<'a> {
+pub(super) enum Updater<'a> {
     /// A program that updates them, with its first argument.
     Direct(&'a str, &'a Path, Option<&'a str>),
     /// A daemon with its `-w`.
     Daemon(Who, u64),
 }
 
-impl Way<'_> {
+impl Updater<'_> {
     fn name(self) -> String {
         match self {
             Self::Direct(name, ..) => name.to_owned(),
@@ -39,33 +39,34 @@ impl Bench<'_> {
     /// The hour with every program, and daemons of every `-w`.
     pub(super) fn mrtg(&self, results: &mut Results) -> Result<()> {
         let name = format!("{} targets, {} steps", self.plan.targets, self.plan.steps);
-        let mut ways: Vec<Way<'_>> = self.rrdtool().into_iter().collect();
-        ways.push(Way::Direct("whit rrd -", &self.programs.whit, Some("rrd")));
+        let mut ways: Vec<Updater<'_>> = self.rrdtool().into_iter().collect();
+        ways.push(Updater::Direct("whit rrd -", &self.programs.whit, Some("rrd")));
         ways.extend(WRITE_SECONDS.iter().flat_map(|write| self.daemons(*write)));
         results.mrtg = Some(self.hour(&name, &ways, self.plan.rounds)?);
         Ok(())
     }
 
-    pub(super) fn rrdtool(&self) -> Option<Way<'_>> {
+    pub(super) fn rrdtool(&self) -> Option<Updater<'_>> {
         let program: &PathBuf = self.rrdtool.as_ref()?;
-        Some(Way::Direct("rrdtool -", program, None))
+        Some(Updater::Direct("rrdtool -", program, None))
     }
 
     /// Both daemons, if rrdcached is installed.
-    pub(super) fn daemons(&self, write_seconds: u64) -> impl Iterator<Item = Way<'_>> {
-        let theirs = self.rrdcached.as_ref().map(|_| Way::Daemon(Who::Rrdcached, write_seconds));
-        theirs.into_iter().chain([Way::Daemon(Who::Whit("os"), write_seconds)])
+    pub(super) fn daemons(&self, write_seconds: u64) -> impl Iterator<Item = Updater<'_>> {
+        let theirs =
+            self.rrdcached.as_ref().map(|_| Updater::Daemon(Who::Rrdcached, write_seconds));
+        theirs.into_iter().chain([Updater::Daemon(Who::Whit("os"), write_seconds)])
     }
 
     /// The hour by several programs; the files of all must be the same afterwards.
-    pub(super) fn hour(&self, name: &str, ways: &[Way<'_>], rounds: usize) -> Result<Updates> {
+    pub(super) fn hour(&self, name: &str, ways: &[Updater<'_>], rounds: usize) -> Result<Updates> {
         let mut contests: Vec<_> = ways.iter().map(|way| Contest::new(way.name(), ())).collect();
         let mut first = 0;
         in_turn(self.progress, name, rounds, &mut contests, |place, contest, _| {
             self.make(&MRTG, self.plan.targets)?;
             let turn = match ways[place] {
-                Way::Direct(_, program, verb) => self.mrtg_direct(program, verb),
-                Way::Daemon(who, write) => self.mrtg_daemon(who, write),
+                Updater::Direct(_, program, verb) => self.mrtg_direct(program, verb),
+                Updater::Daemon(who, write) => self.mrtg_daemon(who, write),
             };
             contest.turns.push(turn.with_context(|| contest.name.clone())?);
             let hash = self.hash(self.plan.targets)?;

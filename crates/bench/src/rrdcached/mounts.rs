@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::hour::Way;
+use super::hour::Updater;
 use super::{Bench, Results, Who};
 use crate::error::{Context, Result};
 use crate::programs::run_quietly;
@@ -97,9 +97,9 @@ impl Bench<'_> {
                     folder: &folder,
                     progress: self.progress,
                 };
-                let mut ways: Vec<Way<'_>> = here.rrdtool().into_iter().collect();
+                let mut ways: Vec<Updater<'_>> = here.rrdtool().into_iter().collect();
                 ways.extend(here.daemons(WRITE_SECONDS[0]));
-                ways.push(Way::Daemon(Who::Whit("os"), WRITE_SECONDS[1]));
+                ways.push(Updater::Daemon(Who::Whit("os"), WRITE_SECONDS[1]));
                 let row = here.hour(&name, &ways, 1).with_context(|| name.clone());
                 run_quietly(Command::new("umount").arg(&folder))?;
                 results.mounts.push(row?);

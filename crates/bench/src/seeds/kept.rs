@@ -8,7 +8,7 @@ use super::Seed;
 use super::row::{Figure, SeedRow};
 
 /// A kept run of `whit bench proc`.
-struct Kept {
+struct KeptRun {
     /// The folder in `bench/runs`.
     name: &'static str,
     machine: &'static str,
@@ -21,7 +21,7 @@ struct Kept {
 /// A run by the number of its processors.
 macro_rules! kept {
     ($cpus:literal, $nodes:literal, $size:literal) => {
-        Kept {
+        KeptRun {
             name: concat!("2026-11-22-guest-6.1-", $cpus, "-cpus-proc"),
             machine: concat!($cpus, " CPUs, Linux 6.1, emulated"),
             summary: include_str!(concat!(
@@ -35,7 +35,7 @@ macro_rules! kept {
     };
 }
 
-const RUNS: [Kept; 3] = [
+const RUNS: [KeptRun; 3] = [
     kept!("2", "", "--rounds 2 --samples 50"),
     kept!("8", "", "--rounds 1 --samples 50"),
     kept!("48", " --nodes 8", "--rounds 3 --samples 200"),
@@ -59,7 +59,7 @@ pub(super) fn rows(published: impl Fn(SeedRow) -> SeedRow) -> Vec<SeedRow> {
     rows.filter(|row| row.incumbent.is_some() || row.whit.is_some()).collect()
 }
 
-fn row(kept: &Kept, what: &str, unit: &'static str) -> SeedRow {
+fn row(kept: &KeptRun, what: &str, unit: &'static str) -> SeedRow {
     let mut row = SeedRow::new(Seed::ProcStat, format!("{what}, {}", kept.machine), unit);
     row.kept = Some(kept.name.into());
     row.command = format!(
@@ -70,7 +70,7 @@ fn row(kept: &Kept, what: &str, unit: &'static str) -> SeedRow {
     row
 }
 
-fn figure(kept: &Kept, what: &str, who: &'static str) -> Option<Figure> {
+fn figure(kept: &KeptRun, what: &str, who: &'static str) -> Option<Figure> {
     Figure::new(who, vec![number_in(kept.summary, what, who)?])
 }
 

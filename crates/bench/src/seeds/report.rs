@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::row::{Figure, Ratio, SeedRow, short};
-use super::state::Done;
+use super::state::MeasuredPart;
 use super::{Seed, SeedsPlan};
 use crate::report::{Report, put_csv_line};
 use crate::table::{Cell, Grid, Table};
@@ -11,7 +11,7 @@ use crate::table::{Cell, Grid, Table};
 mod page;
 
 /// The report of a run; its JSON is an array of rows.
-pub(super) fn report(plan: &SeedsPlan, done: &[&Done], machine: &Value) -> Report {
+pub(super) fn report(plan: &SeedsPlan, done: &[&MeasuredPart], machine: &Value) -> Report {
     let rows: Vec<&SeedRow> = done.iter().flat_map(|done| &done.rows).collect();
     let has_rows = |seed: &&Seed| rows.iter().any(|row| row.seed == **seed);
     let seeds = plan.seeds.iter().filter(has_rows);
@@ -83,7 +83,7 @@ fn head(plan: &SeedsPlan, machine: &Value) -> String {
 }
 
 /// What measuring cost.
-fn cost(done: &[&Done]) -> String {
+fn cost(done: &[&MeasuredPart]) -> String {
     let (took_s, cpu_s) =
         done.iter().fold((0.0, 0.0), |sum, done| (sum.0 + done.took_s, sum.1 + done.cpu_s));
     let rows = done.iter().map(|done| done.rows.len()).sum::<usize>();
@@ -268,7 +268,7 @@ mod tests {
         let mut kept = full();
         kept.name = "of another machine".into();
         kept.kept = Some("2026-11-22-guest".into());
-        let done = Done { rows: vec![full(), wide, lost, kept], took_s: 90.0, cpu_s: 30.0 };
+        let done = MeasuredPart { rows: vec![full(), wide, lost, kept], took_s: 90.0, cpu_s: 30.0 };
         report(&plan(), &[&done], &serde_json::json!({ "kernel": "6.1 <x>", "cpus": 2 }))
     }
 

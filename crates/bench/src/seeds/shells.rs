@@ -16,7 +16,7 @@ use crate::contest::{Measurement, cpu, median, wall};
 use crate::error::{Context, Error, Result, ensure};
 use crate::folder::file_in;
 use crate::measure::ended;
-use crate::process::{Running, silent, text_of};
+use crate::process::{BackgroundProgram, silent, text_of};
 use crate::processes;
 use crate::programs::run_quietly;
 use crate::spawn::load::{BLOG, JobRunner, Tools};
@@ -125,7 +125,7 @@ impl Watcher {
 struct Watch {
     /// Jobs of which it saw a process.
     seen: u64,
-    /// Its CPU time, with what it started, in µs; `None` where it is a part of its runner's.
+    /// CPU time of the shell, with what it started, in µs; `None` where it is a part of its runner's.
     cpu_us: Option<f64>,
 }
 
@@ -205,7 +205,7 @@ fn watch(bench: &Bench<'_>, watcher: Watcher, jobs: u64) -> Result<Watch> {
         .beside(bench, &told)
         .with_context(|| format!("{} is not installed", watcher.name()))?;
     silent(&mut beside).stdout(std::fs::File::create(&output)?);
-    let mut running = Running::start(&mut beside)?;
+    let mut running = BackgroundProgram::start(&mut beside)?;
     running.wait_until(PATIENCE, || match watcher {
         Watcher::Whit => file_in(&told, ".whit").is_ok(),
         _ => std::fs::metadata(&output).is_ok_and(|file| file.len() > 0),

@@ -19,17 +19,17 @@ const BYTES_MAX: u64 = 64 << 20;
 
 /// A part that was measured.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Done {
+pub(crate) struct MeasuredPart {
     pub(crate) rows: Vec<SeedRow>,
     /// Elapsed time of the part, and CPU time of everything that ran for it.
     pub(crate) took_s: f64,
     pub(crate) cpu_s: f64,
 }
 
-impl Done {
+impl MeasuredPart {
     fn from_json(value: &Value) -> Option<Self> {
         let rows = value["rows"].as_array()?.iter().map(SeedRow::from_json);
-        Some(Done {
+        Some(MeasuredPart {
             rows: rows.collect::<Option<_>>()?,
             took_s: value["took_s"].as_f64()?,
             cpu_s: value["cpu_s"].as_f64()?,
@@ -39,12 +39,12 @@ impl Done {
 
 /// The parts that were measured, by name, and the file that keeps them if there is one.
 #[derive(Debug, Default)]
-pub(crate) struct State {
-    done: HashMap<String, Done>,
+pub(crate) struct MeasuredParts {
+    done: HashMap<String, MeasuredPart>,
     file: Option<File>,
 }
 
-impl State {
+impl MeasuredParts {
     /// Opens the file, or makes it for a run that is described by `head`.
     ///
     /// # Errors
@@ -73,11 +73,11 @@ impl State {
             ),
             _ => ensure!(false, "{name} is no file of `whit bench seeds`: name another file"),
         }
-        let mut state = State::default();
+        let mut state = MeasuredParts::default();
         for (number, line) in (2..).zip(lines) {
             let value: Option<Value> = serde_json::from_str(line).ok();
             let part = value.as_ref().and_then(|value| value["part"].as_str());
-            let done = value.as_ref().and_then(Done::from_json);
+            let done = value.as_ref().and_then(MeasuredPart::from_json);
             let (part, done) =
                 part.zip(done).with_context(|| format!("{name}, line {number}: no part"))?;
             state.done.insert(part.to_owned(), done);
@@ -92,7 +92,7 @@ impl State {
     }
 
     /// A part that was measured.
-    pub(crate) fn find(&self, part: &str) -> Option<&Done> {
+    pub(crate) fn find(&self, part: &str) -> Option<&MeasuredPart> {
         self.done.get(part)
     }
 
@@ -100,7 +100,7 @@ impl State {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(crate) fn keep(&mut self, part: &str, done: Done) -> Result<()> {
+    pub(crate) fn keep(&mut self, part: &str, done: MeasuredPart) -> Result<()> {
         if let Some(file) = &mut self.file {
             let rows: Vec<Value> = done.rows.iter().map(SeedRow::to_json).collect();
             let line = json!({
@@ -123,19 +123,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
         let head = json!({ "run": "seeds", "rounds": 3 });
-        let done = Done { rows: vec![full()], took_s: 1.5, cpu_s: 0.25 };
-        let mut state = State::open(&path, &head).unwrap();
+        let done = MeasuredPart { rows: vec![full()], took_s: 1.5, cpu_s: 0.25 };
+        let mut state = MeasuredParts::open(&path, &head).unwrap();
         assert_eq!(state.find("one"), None);
         state.keep("one", done.clone()).unwrap();
         state.keep("two", done.clone()).unwrap();
         let whole = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(State::open(&path, &head).unwrap().find("two"), Some(&done));
+        assert_eq!(MeasuredParts::open(&path, &head).unwrap().find("two"), Some(&done));
 
         // A run that was killed has written a part of a line, at whatever byte.
         let lines: Vec<&str> = whole.split_inclusive('\n').collect();
         for cut in [1, lines[0].len() - 1, lines[0].len() + 1, whole.len() - 1] {
             std::fs::write(&path, &whole[..cut]).unwrap();
-            let state = State::open(&path, &head).unwrap();
+            let state = MeasuredParts::open(&path, &head).unwrap();
             assert_eq!(state.find("one").is_some(), cut == whole.len() - 1, "{cut}");
             assert_eq!(state.find("two"), None);
             let kept = std::fs::read_to_string(&path).unwrap();
@@ -155,7 +155,7 @@ mod tests {
             ("{\"run\":\"seeds\",\"rounds\":3}\n{\"part\":7}\n", "line 2: no part"),
         ] {
             std::fs::write(&path, text).unwrap();
-            let error = State::open(&path, &head).unwrap_err().line();
+            let error = MeasuredParts::open(&path, &head).unwrap_err().line();
             assert!(error.contains(said), "{error}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }

@@ -11,7 +11,7 @@ use super::{Spent, add_tree};
 use crate::SearchPath;
 use crate::error::{Context, Error, Result, ensure};
 use crate::http::get;
-use crate::process::{Running, silent};
+use crate::process::{BackgroundProgram, silent};
 use crate::watch::service::{free_address, root_of};
 
 /// How long a contestant may take to start, or to answer.
@@ -64,9 +64,14 @@ impl Rival {
     }
 
     /// Starts it in a folder, where what it says of errors is kept.
-    fn start(self, program: &Path, address: SocketAddr, folder: &Path) -> Result<Running> {
+    fn start(
+        self,
+        program: &Path,
+        address: SocketAddr,
+        folder: &Path,
+    ) -> Result<BackgroundProgram> {
         let said = std::fs::File::create(folder.join(SAID))?;
-        Running::start(silent(&mut self.command(program, address, folder)?).stderr(said))
+        BackgroundProgram::start(silent(&mut self.command(program, address, folder)?).stderr(said))
     }
 
     /// The command that takes the same subsystems as whit, at 1 s, and is scraped at `address` or posts to it.
@@ -158,12 +163,12 @@ impl Protocol {
 /// A contestant that runs.
 pub(super) struct Agent {
     pub(super) name: String,
-    programs: Vec<Running>,
-    way: Way,
+    programs: Vec<BackgroundProgram>,
+    way: Delivery,
 }
 
 /// How its values arrive.
-enum Way {
+enum Delivery {
     /// It posts them; its cursor, below a folder of recordings, counts them.
     Pushed { receiver: Receiver, whit: PathBuf, folder: PathBuf },
     /// It posts them to a receiver that counts them.
@@ -178,7 +183,7 @@ impl Agent {
         let receiver = Receiver::start(protocol.receiver)?;
         let mut record = Command::new(program);
         record.args(["record", "-scdnm", "-i1", "-f"]).arg(folder.join(""));
-        let mut record = Running::start(silent(&mut record))?;
+        let mut record = BackgroundProgram::start(silent(&mut record))?;
         let is_whit = |entry: std::fs::DirEntry| {
             entry.path().extension().is_some_and(|extension| extension == "whit")
         };
@@ -189,9 +194,10 @@ impl Agent {
         send.args(["send", "--follow", "--to"]);
         send.arg(format!("{}=http://{}", protocol.kind, receiver.address));
         send.args(protocol.every.map(|every| format!("--every={every}"))).arg(folder);
-        let mut send = Running::start(silent(&mut send))?;
+        let mut send = BackgroundProgram::start(silent(&mut send))?;
         send.wait_until(PATIENCE, || receiver.bytes() > 0)?;
-        let way = Way::Pushed { receiver, whit: program.to_owned(), folder: folder.to_owned() };
+        let way =
+            Delivery::Pushed { receiver, whit: program.to_owned(), folder: folder.to_owned() };
         Ok(Agent { name: format!("whit, {}", protocol.name), programs: vec![record, send], way })
     }
 
@@ -204,14 +210,22 @@ impl Agent {
         Ok(Agent { name: rival.name().to_owned(), programs: vec![running], way })
     }
 
-    fn posting(rival: Rival, program: &Path, folder: &Path) -> Result<(Running, Way)> {
+    fn posting(
+        rival: Rival,
+        program: &Path,
+        folder: &Path,
+    ) -> Result<(BackgroundProgram, Delivery)> {
         let receiver = Receiver::start(Understands::CollectdJson)?;
         let mut running = rival.start(program, receiver.address, folder)?;
         running.wait_until(PATIENCE, || receiver.values() > 0)?;
-        Ok((running, Way::Counted(receiver)))
+        Ok((running, Delivery::Counted(receiver)))
     }
 
-    fn scraped(rival: Rival, program: &Path, folder: &Path) -> Result<(Running, Way)> {
+    fn scraped(
+        rival: Rival,
+        program: &Path,
+        folder: &Path,
+    ) -> Result<(BackgroundProgram, Delivery)> {
         let address = free_address()?;
         let mut running = rival.start(program, address, folder)?;
         running.wait_until(PATIENCE, || {
@@ -223,13 +237,13 @@ impl Agent {
         connection.set_read_timeout(Some(PATIENCE))?;
         // What is measured comes packed.
         let each = values_in(&get(address, "/metrics", false)?.text());
-        Ok((running, Way::Scraped { connection, address, wire_bytes: 0, values: 0, each }))
+        Ok((running, Delivery::Scraped { connection, address, wire_bytes: 0, values: 0, each }))
     }
 
     /// What happens once a second.
     pub(super) fn step(&mut self) -> Result<()> {
-        self.programs.iter_mut().try_for_each(Running::check)?;
-        if let Way::Scraped { connection, address, wire_bytes, values, each } = &mut self.way {
+        self.programs.iter_mut().try_for_each(BackgroundProgram::check)?;
+        if let Delivery::Scraped { connection, address, wire_bytes, values, each } = &mut self.way {
             *wire_bytes += scrape(connection, *address)?;
             *values += *each;
         }
@@ -240,13 +254,13 @@ impl Agent {
     pub(super) fn spent(&mut self) -> Result<Spent> {
         let mut spent = Spent::default();
         match &self.way {
-            Way::Scraped { wire_bytes, values, .. } => {
+            Delivery::Scraped { wire_bytes, values, .. } => {
                 (spent.wire_bytes, spent.values) = (*wire_bytes, *values);
             }
-            Way::Counted(receiver) => {
+            Delivery::Counted(receiver) => {
                 (spent.wire_bytes, spent.values) = (receiver.bytes(), receiver.values());
             }
-            Way::Pushed { receiver, whit, folder } => {
+            Delivery::Pushed { receiver, whit, folder } => {
                 // Between two requests bytes and values are of the same samples.
                 let before = receiver.bytes();
                 self.programs[1].wait_until(PATIENCE, || receiver.bytes() > before)?;

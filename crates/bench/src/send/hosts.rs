@@ -23,7 +23,7 @@ use crate::Progress;
 use crate::archive::Rival;
 use crate::error::{Context, Result, ensure};
 use crate::http::get;
-use crate::process::{Running, cpu, silent, status_kib};
+use crate::process::{BackgroundProgram, cpu, silent, status_kib};
 use crate::programs::run_quietly;
 
 /// Processes of `whit send`.
@@ -41,7 +41,7 @@ const SECOND_NS: i64 = 1_000_000_000;
 #[derive(Clone, Debug)]
 pub(super) struct HostCost {
     pub(super) name: String,
-    /// Of one processor.
+    /// CPU time, in percent of one processor.
     pub(super) cpu_percent: f64,
     pub(super) memory_mib: f64,
 }
@@ -180,7 +180,7 @@ pub(super) fn run(
         let mut command = Command::new(whit);
         command.args(["send", "--follow", "--name", CURSOR, "--to"]);
         command.arg(format!("remote-write=http://{}", engine.address())).arg(own);
-        senders.push(Running::start(silent(&mut command))?);
+        senders.push(BackgroundProgram::start(silent(&mut command))?);
     }
     let mut written = 1;
     // The engine makes its series at the first second.
@@ -198,7 +198,7 @@ pub(super) fn run(
         let due = Duration::from_secs(second);
         std::thread::sleep(due.saturating_sub(begun.elapsed()));
         late = late.max(begun.elapsed().saturating_sub(due));
-        senders.iter_mut().try_for_each(Running::check)?;
+        senders.iter_mut().try_for_each(BackgroundProgram::check)?;
         behind = written.saturating_sub(hosts.acknowledged()?.0);
         behind_max = behind_max.max(behind);
         progress.show(&format!(

@@ -33,7 +33,7 @@ const BODY_BYTES_MAX: usize = 64 << 20;
 
 /// What is read of the message of remote write 2.0, `io.prometheus.write.v2.Request`.
 #[derive(Clone, PartialEq, prost::Message)]
-struct Written {
+struct WriteRequest {
     #[prost(message, repeated, tag = "5")]
     timeseries: Vec<WrittenSeries>,
 }
@@ -122,7 +122,7 @@ fn answer(head: &[u8], body: &[u8]) -> io::Result<Vec<u8>> {
         return Err(io::ErrorKind::InvalidData.into());
     }
     let message = snap::raw::Decoder::new().decompress_vec(body)?;
-    let written = Written::decode(message.as_slice()).map_err(io::Error::other)?;
+    let written = WriteRequest::decode(message.as_slice()).map_err(io::Error::other)?;
     let samples: usize = written.timeseries.iter().map(|series| series.samples.len()).sum();
     let text = format!(
         "HTTP/1.1 204 No Content\r\nX-Prometheus-Remote-Write-Samples-Written: {samples}\r\n\r\n"
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn one_that_knows_2_0_says_how_many_samples_a_request_has() {
         let series = |samples| WrittenSeries { samples: vec![(); samples] };
-        let message = Written { timeseries: vec![series(2), series(0), series(3)] };
+        let message = WriteRequest { timeseries: vec![series(2), series(0), series(3)] };
         let body = snap::raw::Encoder::new().compress_vec(&message.encode_to_vec()).unwrap();
         let said = |head: &str, body| {
             answer(head.as_bytes(), body).map(|text| String::from_utf8(text).unwrap())

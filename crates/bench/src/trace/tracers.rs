@@ -11,7 +11,7 @@ use regex::Regex;
 use crate::SearchPath;
 use crate::contest::Measurement;
 use crate::error::{Context, Result, ensure};
-use crate::process::{Running, silent};
+use crate::process::{BackgroundProgram, silent};
 use crate::programs::{Programs, run_heard};
 
 /// Names in the tables.
@@ -167,8 +167,8 @@ pub(crate) fn calls(whit: &Path, load: &Command) -> Result<u64> {
 
 /// A whit that traces a sleeping process until this is dropped.
 pub(crate) struct Beside {
-    whit: Running,
-    _sleeper: Running,
+    whit: BackgroundProgram,
+    _sleeper: BackgroundProgram,
     /// Kept open, so that whit can write at its end.
     _output: BufReader<ChildStdout>,
 }
@@ -176,11 +176,11 @@ pub(crate) struct Beside {
 impl Beside {
     /// Starts both, and waits until whit traces.
     pub(crate) fn start(whit: &Path) -> Result<Self> {
-        let sleeper = Running::start(silent(Command::new("sleep").arg("86400")))?;
+        let sleeper = BackgroundProgram::start(silent(Command::new("sleep").arg("86400")))?;
         let mut command = Command::new(whit);
         command.args(["trace", "-c", "-f", "--way", "kernel", "--csv", "-o", "-", "-p"]);
         command.arg(sleeper.id().to_string());
-        let mut whit = Running::start(silent(&mut command).stdout(Stdio::piped()))?;
+        let mut whit = BackgroundProgram::start(silent(&mut command).stdout(Stdio::piped()))?;
         let output = whit.child.stdout.take().context("no pipe from whit")?;
         let mut output = BufReader::new(output);
         // The heading is printed when the programs are attached.

@@ -9,7 +9,7 @@ use crate::SearchPath;
 use crate::archive::percent;
 use crate::error::{Result, ensure};
 use crate::http::get;
-use crate::process::{Running, silent};
+use crate::process::{BackgroundProgram, silent};
 
 /// How long a service may take to answer.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -40,7 +40,7 @@ enum CurveQuestion {
 
 /// A service that runs.
 pub(super) struct Observed {
-    running: Running,
+    running: BackgroundProgram,
     pub(super) address: SocketAddr,
     /// Where its data are.
     pub(super) data: PathBuf,
@@ -116,7 +116,7 @@ impl Observed {
         question: CurveQuestion,
     ) -> Result<Self> {
         let start = Instant::now();
-        let mut running = Running::start(silent(&mut command))?;
+        let mut running = BackgroundProgram::start(silent(&mut command))?;
         let answers = || get(address, ready, false).is_ok_and(|answer| answer.status == 200);
         running.wait_until(PATIENCE, answers)?;
         let first_answer = start.elapsed();

@@ -14,7 +14,7 @@ pub(crate) struct TreeCost {
 }
 
 impl TreeCost {
-    /// Of a process; none if it has ended.
+    /// The cost of a process; none if it has ended.
     pub(crate) fn of(pid: u32) -> Option<Self> {
         cpu(pid)?;
         let mut sum = TreeCost::default();

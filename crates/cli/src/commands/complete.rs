@@ -25,7 +25,7 @@ pub(crate) struct CompleteArguments {
 pub(crate) fn run(arguments: &CompleteArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     let services = super::watch::services();
-    let places = completion::Places {
+    let places = completion::NameSources {
         recordings: DataKind::Recordings.find(&services).ok(),
         log_store: DataKind::Log.find(&services).ok(),
         home: std::env::var_os("HOME").map(PathBuf::from),

@@ -34,14 +34,14 @@ pub(crate) struct ListArguments {
 }
 
 /// `--top`, taken apart.
-struct Asked<'a> {
+struct TopOption<'a> {
     order: &'a str,
     count: Option<usize>,
     vertical: bool,
 }
 
 impl ListArguments {
-    fn asked(&self) -> anyhow::Result<Option<Asked<'_>>> {
+    fn asked(&self) -> anyhow::Result<Option<TopOption<'_>>> {
         let Some(given) = self.top.as_deref() else { return Ok(None) };
         let mut parts = given.split(',');
         let order = match parts.next().unwrap_or_default() {
@@ -61,7 +61,7 @@ impl ListArguments {
             Some(other) => bail!("--top {given}: '{other}' is not 'v', the only third part"),
         };
         ensure!(parts.next().is_none(), "--top {given}: at most TYPE,N,v");
-        Ok(Some(Asked { order, count, vertical }))
+        Ok(Some(TopOption { order, count, vertical }))
     }
 
     /// Whether `--top` or `--by` is given.
@@ -74,7 +74,7 @@ impl ListArguments {
         if self.by.is_some() {
             return Ok(account_letter());
         }
-        let Some(Asked { order, .. }) = self.asked()? else { return Ok(None) };
+        let Some(TopOption { order, .. }) = self.asked()? else { return Ok(None) };
         let found =
             layouts().find(|(_, layout)| ranks(layout).iter().any(|rank| rank.name == order));
         match found {

@@ -55,7 +55,7 @@ fn sync_all(shared: &Shared, work: &Receiver<Arc<File>>) {
 }
 
 /// A batch that is written, or acknowledgements alone.
-struct Written {
+struct WrittenBatch {
     /// Records and bytes, if there was a batch.
     size: Option<(u64, u64)>,
     /// Connections that wait, and for which mark.
@@ -79,9 +79,9 @@ struct Committer<'a> {
     /// To the thread that syncs; `None`: this thread does it.
     orders: Option<Sender<Arc<File>>>,
     /// What no sync is about yet.
-    written: Vec<Written>,
+    written: Vec<WrittenBatch>,
     /// What the sync is about that is under way, and how many bytes of the segment.
-    syncing: Option<(u64, Vec<Written>)>,
+    syncing: Option<(u64, Vec<WrittenBatch>)>,
 }
 
 impl Committer<'_> {
@@ -144,7 +144,7 @@ impl Committer<'_> {
             size = Some((batch.record_count(), batch.bytes as u64));
         }
         let marks = pending.marks(&self.store);
-        self.written.push(Written { size, marks });
+        self.written.push(WrittenBatch { size, marks });
         self.shared.give_back(pending.batch);
     }
 
@@ -207,7 +207,7 @@ impl Committer<'_> {
     }
 
     /// Acknowledges what is safe.
-    fn finish(&self, safe: Vec<Written>) {
+    fn finish(&self, safe: Vec<WrittenBatch>) {
         for (records, bytes) in safe.iter().filter_map(|one| one.size) {
             self.shared.succeed(records, bytes);
         }

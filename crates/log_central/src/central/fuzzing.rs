@@ -43,7 +43,7 @@ pub fn admit(folder: &Path, frames: Vec<(Head, Vec<u8>)>) {
     for (number, (head, mut body)) in frames.into_iter().enumerate() {
         // Of a process that has ended, nothing is known any more.
         may_repeat |= head.kind == FrameKind::Held || head.stream.process.0 == [9; 16];
-        if !matches!(peer::take(&shared, 0, &head, &mut body), Ok(peer::Served::Next)) {
+        if !matches!(peer::handle_frame(&shared, 0, &head, &mut body), Ok(peer::Served::Next)) {
             break;
         }
         if number % COMMIT_EVERY == COMMIT_EVERY - 1 {
@@ -72,7 +72,7 @@ pub fn take_recordings(folder: &Path, frames: &[(Head, Vec<u8>)]) {
     let taken = RecordingFolder::open(folder, false).expect("a folder");
     let mut sent = RecordingsTaken::new(&taken, (1, [5; 16]), &|_| {});
     for (head, body) in frames {
-        if sent.take(head, body).is_err() {
+        if sent.handle_frame(head, body).is_err() {
             break;
         }
     }

@@ -7,16 +7,16 @@ use log_protocol::levels::{Lasting, LevelOrder};
 use logring::KeptLevels;
 
 /// The levels; `None`: none was ever kept here, so that a new store takes none away.
-pub(super) struct Kept {
+pub(super) struct ProcessLevels {
     folder: PathBuf,
     levels: Mutex<Option<KeptLevels>>,
 }
 
-impl Kept {
+impl ProcessLevels {
     /// Reads the levels of the folder of a store.
     pub(super) fn open(folder: &Path) -> Self {
         let levels = Mutex::new(KeptLevels::read(folder).ok());
-        Kept { folder: folder.to_owned(), levels }
+        ProcessLevels { folder: folder.to_owned(), levels }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<KeptLevels>> {

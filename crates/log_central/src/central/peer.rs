@@ -120,7 +120,7 @@ fn serve(shared: &Shared, reader: &mut FrameReader, who: PeerPowers) -> io::Resu
             break;
         }
         let served = match who.role {
-            PeerRole::Proxy => take(shared, who.number, &head, &mut body)?,
+            PeerRole::Proxy => handle_frame(shared, who.number, &head, &mut body)?,
             PeerRole::Admin | PeerRole::Recorder => reply(shared, reader, who, &head, &body)?,
         };
         if let Served::Refused(_) = served {
@@ -149,7 +149,7 @@ fn take_recordings(
         if shared.is_stopping() {
             break;
         }
-        match taken.take(&head, &body) {
+        match taken.handle_frame(&head, &body) {
             Ok(Some((head, answer))) => shared.write_to(who.number, head, &answer)?,
             Ok(None) => {}
             Err(why) => return Ok(Served::Refused(why)),
@@ -164,7 +164,7 @@ fn unexpected(head: &Head) -> Served {
 }
 
 /// Takes a frame of a proxy.
-pub(super) fn take(
+pub(super) fn handle_frame(
     shared: &Shared,
     peer: u64,
     head: &Head,

@@ -66,7 +66,7 @@ pub(super) struct RecordingFolder {
     folder: PathBuf,
     /// Whether samples are on the disk when they are acknowledged.
     syncs: bool,
-    known: Mutex<Known>,
+    known: Mutex<KnownRecordings>,
     large: Quota,
     open: Quota,
     cells: AtomicUsize,
@@ -81,7 +81,7 @@ pub(super) struct SentRecording {
     pub(super) is_being_sent: bool,
 }
 
-struct Known {
+struct KnownRecordings {
     /// Where the recording of a number is, and of which host.
     paths: BTreeMap<u64, (PathBuf, String)>,
     /// The connection that sends the recording of a number.
@@ -118,7 +118,7 @@ impl RecordingFolder {
                 own.push(host);
             }
         }
-        let known = Mutex::new(Known { paths, sending: BTreeMap::new(), senders, own });
+        let known = Mutex::new(KnownRecordings { paths, sending: BTreeMap::new(), senders, own });
         let (large, open) = (Quota::new(LARGE_AT_ONCE), Quota::new(OPEN_MAX));
         let (folder, cells) = (folder.to_owned(), AtomicUsize::new(0));
         Ok(RecordingFolder { folder, syncs, known, large, open, cells })
@@ -274,13 +274,13 @@ pub(super) struct RecordingsTaken<'a> {
     end_other: &'a dyn Fn(u64),
     parts: Parts,
     large: Option<QuotaPlace>,
-    open: BTreeMap<u64, Taken>,
+    open: BTreeMap<u64, ReceivedRecording>,
     /// Cells of the decoders, as they were counted.
     cells: usize,
 }
 
 /// A recording that is being taken.
-struct Taken {
+struct ReceivedRecording {
     decoder: SampleDecoder,
     snapshot: Snapshot,
     path: PathBuf,
@@ -305,7 +305,7 @@ impl<'a> RecordingsTaken<'a> {
     ///
     /// # Errors
     /// Why the client is sent away: it may try again.
-    pub(super) fn take(
+    pub(super) fn handle_frame(
         &mut self,
         head: &Head,
         body: &[u8],
@@ -332,7 +332,7 @@ impl<'a> RecordingsTaken<'a> {
     }
 
     fn place_of_large(&self) -> Result<QuotaPlace, String> {
-        let place = self.folder.large.take();
+        let place = self.folder.large.acquire();
         place.ok_or_else(|| "others send as much at once as may be: try again".to_owned())
     }
 
@@ -340,7 +340,7 @@ impl<'a> RecordingsTaken<'a> {
     fn begin(&mut self, file_id: u64, body: &[u8]) -> Result<u64, String> {
         self.open.remove(&file_id);
         self.count_cells()?;
-        let open = self.folder.open.take();
+        let open = self.folder.open.acquire();
         let open = open.ok_or("as many recordings are sent at once as may be: try again later")?;
         let mut from = ByteCursor::new(body);
         let name = from.short_text().ok_or("a recording without a name")?;
@@ -367,7 +367,7 @@ impl<'a> RecordingsTaken<'a> {
             (self.end_other)(other);
             return Err("another connection of this sender has it: that is ended, try again".into());
         }
-        let taken = Taken::open(decoder, (path, is_there), self.folder.syncs, open);
+        let taken = ReceivedRecording::open(decoder, (path, is_there), self.folder.syncs, open);
         let taken = taken.map_err(|error| with_causes(&error))?;
         let next = taken.next;
         self.open.insert(file_id, taken);
@@ -422,7 +422,7 @@ impl Drop for RecordingsTaken<'_> {
     }
 }
 
-impl Taken {
+impl ReceivedRecording {
     /// A recording at its end, as far as it is there.
     fn open(
         decoder: SampleDecoder,
@@ -431,7 +431,8 @@ impl Taken {
         open: QuotaPlace,
     ) -> Result<Self, recording::Error> {
         let snapshot = Snapshot::new(&decoder.defs());
-        let mut taken = Taken { decoder, snapshot, path, writer: None, next: 0, _open: open };
+        let mut taken =
+            ReceivedRecording { decoder, snapshot, path, writer: None, next: 0, _open: open };
         if is_there {
             let reader = Reader::open(&taken.path, &[])?;
             if !reader.damage().not_closed {

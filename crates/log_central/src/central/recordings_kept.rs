@@ -95,7 +95,7 @@ fn by_host(sent: Vec<SentRecording>) -> BTreeMap<String, Vec<Candidate>> {
     hosts
 }
 
-/// Those of a host that are kept no longer, and whether each is so for its age.
+/// Recordings of a host that are kept no longer, and whether each is so for its age.
 fn no_longer_kept(
     candidates: &[Candidate],
     keep: Keep,

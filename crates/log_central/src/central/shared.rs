@@ -17,7 +17,7 @@ use log_store::{CommitBatch, OwnLog, Recovery, Store, StoreError};
 use super::CentralSettings;
 use super::complaints::Complaints;
 use super::counters::CentralCounters;
-use super::kept::Kept;
+use super::kept::ProcessLevels;
 use super::marks::KnownStreams;
 use super::recordings::RecordingFolder;
 use super::writers::PeerWriters;
@@ -72,7 +72,7 @@ pub(crate) struct Shared {
     pub(super) store: [u8; 16],
     /// Folder of the store.
     pub(super) folder: PathBuf,
-    pub(super) kept: Kept,
+    pub(super) kept: ProcessLevels,
     /// Where recordings of other hosts go, if they are taken.
     pub(super) recordings: Option<RecordingFolder>,
 }
@@ -113,7 +113,7 @@ impl Shared {
             settings,
             written: Condvar::new(),
             folder: store.folder().to_owned(),
-            kept: Kept::open(store.folder()),
+            kept: ProcessLevels::open(store.folder()),
             store: store.id(),
             recordings,
         }
@@ -151,7 +151,7 @@ impl Shared {
 
     /// Runs a question's answer, unless there are too many already.
     pub(super) fn within_queries<T>(&self, run: impl FnOnce() -> T) -> Option<T> {
-        let _place = self.queries.take()?;
+        let _place = self.queries.acquire()?;
         Some(run())
     }
 
@@ -165,8 +165,8 @@ impl Shared {
     /// The place of one more connection: of this machine or of a network.
     pub(super) fn place(&self, from: &Peer) -> Option<QuotaPlace> {
         match from {
-            Peer::User(_) => self.local_peers.take(),
-            Peer::Network(_) => self.peers.take(),
+            Peer::User(_) => self.local_peers.acquire(),
+            Peer::Network(_) => self.peers.acquire(),
         }
     }
 

@@ -33,7 +33,7 @@ impl DatagramBatch {
     }
 
     /// Takes datagrams in place of those before; gives how many, which is 0 if none has come.
-    pub(super) fn take(
+    pub(super) fn receive(
         &mut self,
         socket: BorrowedFd<'_>,
         first: FirstDatagram,
@@ -99,19 +99,19 @@ mod tests {
     fn a_call_takes_what_has_come_and_says_what_is_left_out() {
         let (one, other) = UnixDatagram::pair().unwrap();
         let mut batch = DatagramBatch::new();
-        assert_eq!(batch.take(other.as_fd(), FirstDatagram::IfThere).unwrap(), 0);
+        assert_eq!(batch.receive(other.as_fd(), FirstDatagram::IfThere).unwrap(), 0);
         assert_eq!(batch.datagrams().count(), 0);
         let long = vec![7; DATAGRAM_MAX + 5];
         for bytes in [b"first".as_slice(), b"", &long, b"last"] {
             one.send(bytes).unwrap();
         }
-        assert_eq!(batch.take(other.as_fd(), FirstDatagram::Wait).unwrap(), 4);
+        assert_eq!(batch.receive(other.as_fd(), FirstDatagram::Wait).unwrap(), 4);
         let taken: Vec<_> = batch.datagrams().collect();
         let expected =
             [(b"first".as_slice(), 0), (b"", 0), (&long[..DATAGRAM_MAX], 5), (b"last", 0)];
         assert_eq!(taken, expected);
         one.send(b"next").unwrap();
-        assert_eq!(batch.take(other.as_fd(), FirstDatagram::Wait).unwrap(), 1);
+        assert_eq!(batch.receive(other.as_fd(), FirstDatagram::Wait).unwrap(), 1);
         assert_eq!(batch.datagrams().next(), Some((b"next".as_slice(), 0)));
     }
 }

@@ -27,7 +27,7 @@ pub(super) const CURSOR: &str = "Cursor";
 
 /// What a record in the rings says of the place behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum WrittenPlace {
     /// No record was written behind the saved place.
     Nothing,
     /// A number: an offset, or a sequence number.
@@ -40,7 +40,7 @@ pub(super) enum Written {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Saved {
     pub(super) place: Vec<u8>,
-    pub(super) written: Written,
+    pub(super) written: WrittenPlace,
 }
 
 /// The file of one input.
@@ -98,7 +98,7 @@ impl CursorFile {
 
     /// Says what was written behind the saved place, for a thread that ends: another one may go on in
     /// its ring, whose records are not those of this input.
-    pub(super) fn settle(&mut self, written: &Written) -> io::Result<()> {
+    pub(super) fn settle(&mut self, written: &WrittenPlace) -> io::Result<()> {
         match self.at {
             Some(_) => self.put(&self.place.clone(), written, None),
             // Nothing was written since the file was opened.
@@ -112,7 +112,7 @@ impl CursorFile {
     }
 
     /// What was saved before this start.
-    pub(super) fn take(&mut self) -> Option<Saved> {
+    pub(super) fn take_saved(&mut self) -> Option<Saved> {
         self.saved.take()
     }
 
@@ -129,19 +129,19 @@ impl CursorFile {
     pub(super) fn save(&mut self, place: &[u8]) -> io::Result<()> {
         self.at = logring::writer::thread_position();
         self.place = place.to_vec();
-        self.put(place, &Written::Nothing, self.at)
+        self.put(place, &WrittenPlace::Nothing, self.at)
     }
 
     fn put(
         &mut self,
         place: &[u8],
-        written: &Written,
+        written: &WrittenPlace,
         at: Option<ThreadPosition>,
     ) -> io::Result<()> {
         let (kind, bytes) = match written {
-            Written::Nothing => (0_u16, Vec::new()),
-            Written::Number(number) => (1, number.to_le_bytes().to_vec()),
-            Written::Text(text) => (2, text.clone()),
+            WrittenPlace::Nothing => (0_u16, Vec::new()),
+            WrittenPlace::Number(number) => (1, number.to_le_bytes().to_vec()),
+            WrittenPlace::Text(text) => (2, text.clone()),
         };
         if place.len() > PLACE_MAX || bytes.len() > PLACE_MAX {
             return Err(io::Error::other("a cursor is too long"));
@@ -172,7 +172,7 @@ struct Slot {
     ring: u32,
     position: u64,
     place: Vec<u8>,
-    written: Written,
+    written: WrittenPlace,
 }
 
 impl Slot {
@@ -187,9 +187,9 @@ impl Slot {
         let place = bytes.get(HEAD..behind)?.to_vec();
         let text = bytes.get(behind..behind + usize::from(u16_at(36)?))?;
         let written = match u16_at(38)? {
-            0 => Written::Nothing,
-            1 => Written::Number(u64::from_le_bytes(text.try_into().ok()?)),
-            _ => Written::Text(text.to_vec()),
+            0 => WrittenPlace::Nothing,
+            1 => WrittenPlace::Number(u64::from_le_bytes(text.try_into().ok()?)),
+            _ => WrittenPlace::Text(text.to_vec()),
         };
         Some(Slot {
             number: u64_at(8)?,
@@ -202,7 +202,7 @@ impl Slot {
     }
 
     /// The last place that a record says which was written behind this slot.
-    fn written_by_now(&self, rings: &Path) -> Written {
+    fn written_by_now(&self, rings: &Path) -> WrittenPlace {
         let mut last = self.written.clone();
         if self.ring == u32::MAX {
             return last;
@@ -233,7 +233,7 @@ impl Slot {
 }
 
 /// Finds the place in the last record that says one, from a position of a ring on.
-fn read_last(ring: &Path, position: u64, last: &mut Written) {
+fn read_last(ring: &Path, position: u64, last: &mut WrittenPlace) {
     let Ok(mut reader) = RingReader::open(ring) else { return };
     reader.seek(RingMark { position, sequence: 0 });
     let mut batch = Batch::default();
@@ -243,8 +243,8 @@ fn read_last(ring: &Path, position: u64, last: &mut Written) {
             for (name, value) in values.attributes {
                 match value {
                     _ if name != CURSOR.as_bytes() => {}
-                    LogValue::Unsigned(number) => *last = Written::Number(number),
-                    LogValue::Text(text) => *last = Written::Text(text.to_vec()),
+                    LogValue::Unsigned(number) => *last = WrittenPlace::Number(number),
+                    LogValue::Text(text) => *last = WrittenPlace::Text(text.to_vec()),
                     _ => {}
                 }
             }

@@ -83,7 +83,7 @@ impl Folder {
         Ok(pattern.map(|pattern| Folder { path, pattern: Some(pattern.to_owned()) }))
     }
 
-    /// Its mtime: when a name was last made or removed in it.
+    /// The mtime of the folder: when a name was last made or removed in it.
     fn mtime(&self) -> Option<SystemTime> {
         std::fs::metadata(&self.path).and_then(|facts| facts.modified()).ok()
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use logring::{LogLevel, LogValue};
 
-use super::cursor::{CURSOR, CursorFile, Saved, Written};
+use super::cursor::{CURSOR, CursorFile, Saved, WrittenPlace};
 use super::fields::left_out;
 use super::frames::{InputFrame, InputFrames};
 use super::output::InputRecords;
@@ -38,7 +38,7 @@ struct Followed {
 
 pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
     let path = PathBuf::from(&place.target);
-    let mut current = match place.cursor.take() {
+    let mut current = match place.cursor.take_saved() {
         Some(saved) => resume(&path, &saved, place.records)?,
         None => oldest(&path, place)?,
     };
@@ -56,7 +56,7 @@ pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
             }
             continue;
         };
-        if followed.take(place.records, &mut place.cursor, &mut bytes)? {
+        if followed.read_piece(place.records, &mut place.cursor, &mut bytes)? {
             continue;
         }
         let is_cut = followed.file.metadata()?.len() < followed.read;
@@ -70,16 +70,16 @@ pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
             place.cursor.save(&followed.place()?)?;
         } else if let Some(next) = next {
             // What was written until it was renamed, and meanwhile.
-            while followed.take(place.records, &mut place.cursor, &mut bytes)? {}
+            while followed.read_piece(place.records, &mut place.cursor, &mut bytes)? {}
             followed.finish(place.records, &mut place.cursor)?;
             place.cursor.save(&next.place()?)?;
             current = Some(next);
             note(place, current.as_ref())?;
         } else if place.control.is_once {
             followed.finish(place.records, &mut place.cursor)?;
-            return place.cursor.settle(&Written::Number(followed.whole));
+            return place.cursor.settle(&WrittenPlace::Number(followed.whole));
         } else if place.is_member() && followed.is_removed()? && !path.exists() {
-            while followed.take(place.records, &mut place.cursor, &mut bytes)? {}
+            while followed.read_piece(place.records, &mut place.cursor, &mut bytes)? {}
             followed.finish(place.records, &mut place.cursor)?;
             return match rotated(&path).is_empty() {
                 true => place.cursor.remove(),
@@ -116,7 +116,7 @@ impl Followed {
         Ok(self.file.metadata()?.nlink() == 0)
     }
 
-    /// Its cursor.
+    /// The cursor: where the file was read to.
     fn place(&self) -> io::Result<Vec<u8>> {
         let length = self.whole.min(HEAD_MAX);
         let sum = head_sum(&self.file, length)?;
@@ -125,7 +125,7 @@ impl Followed {
     }
 
     /// Reads a piece, and writes the lines that are whole; gives whether there was something.
-    fn take(
+    fn read_piece(
         &mut self,
         records: InputRecords,
         cursor: &mut CursorFile,
@@ -138,7 +138,7 @@ impl Followed {
         };
         let mut frames = std::mem::replace(&mut self.frames, InputFrames::lines(0));
         let mut done = Ok(());
-        frames.take(&bytes[..length], |frame| {
+        frames.add_bytes(&bytes[..length], |frame| {
             if done.is_ok() {
                 done = self.write(records, cursor, &frame);
             }
@@ -287,7 +287,7 @@ fn resume(path: &Path, saved: &Saved, records: InputRecords) -> io::Result<Optio
     let text = String::from_utf8_lossy(&saved.place).into_owned();
     let numbers: Vec<u64> = text.split(' ').filter_map(|word| word.parse().ok()).collect();
     let [device, inode, offset, length, sum] = numbers[..] else { return Ok(None) };
-    let offset = if let Written::Number(offset) = saved.written { offset } else { offset };
+    let offset = if let WrittenPlace::Number(offset) = saved.written { offset } else { offset };
     for (other, facts) in rotated(path) {
         if (facts.dev(), facts.ino()) != (device, inode) {
             continue;

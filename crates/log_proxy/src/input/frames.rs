@@ -8,7 +8,7 @@ const DIGITS_MAX: usize = 9;
 /// A frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InputFrame<'a> {
-    /// Its bytes, without what ends it.
+    /// The bytes of the frame, without what ends it.
     pub bytes: &'a [u8],
     /// Bytes that are left out, because it was longer than [`TEXT_BYTES_MAX`].
     pub left_out: u64,
@@ -17,7 +17,7 @@ pub struct InputFrame<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum FrameState {
     /// At the begin of a frame, of which some digits have come.
     Begin,
     Line,
@@ -28,7 +28,7 @@ enum State {
 /// Makes frames of what comes in pieces.
 #[derive(Debug)]
 pub struct InputFrames {
-    state: State,
+    state: FrameState,
     may_count: bool,
     bytes: Vec<u8>,
     left_out: u64,
@@ -39,14 +39,14 @@ impl InputFrames {
     /// Lines.
     #[must_use]
     pub fn lines(offset: u64) -> Self {
-        let state = State::Line;
+        let state = FrameState::Line;
         InputFrames { state, may_count: false, bytes: Vec::new(), left_out: 0, end: offset }
     }
 
     /// Frames that begin with a count of octets, or else lines, as they come.
     #[must_use]
     pub fn counted_or_lines() -> Self {
-        InputFrames { state: State::Begin, may_count: true, ..InputFrames::lines(0) }
+        InputFrames { state: FrameState::Begin, may_count: true, ..InputFrames::lines(0) }
     }
 
     /// Bytes that belong to no whole frame yet.
@@ -56,11 +56,11 @@ impl InputFrames {
     }
 
     /// Takes bytes, and gives each frame that is whole now.
-    pub fn take(&mut self, mut bytes: &[u8], mut each: impl FnMut(InputFrame<'_>)) {
+    pub fn add_bytes(&mut self, mut bytes: &[u8], mut each: impl FnMut(InputFrame<'_>)) {
         while !bytes.is_empty() {
             let length = match self.state {
-                State::Begin => self.begin(bytes),
-                State::Line => match memchr::memchr(b'\n', bytes) {
+                FrameState::Begin => self.begin(bytes),
+                FrameState::Line => match memchr::memchr(b'\n', bytes) {
                     Some(at) => {
                         self.end += 1;
                         self.end_with(&bytes[..at], &mut each);
@@ -71,14 +71,14 @@ impl InputFrames {
                         bytes.len()
                     }
                 },
-                State::Counted(left) => match usize::try_from(left) {
+                FrameState::Counted(left) => match usize::try_from(left) {
                     Ok(left) if left <= bytes.len() => {
                         self.end_with(&bytes[..left], &mut each);
                         left
                     }
                     _ => {
                         self.keep(bytes);
-                        self.state = State::Counted(left - bytes.len() as u64);
+                        self.state = FrameState::Counted(left - bytes.len() as u64);
                         bytes.len()
                     }
                 },
@@ -90,7 +90,7 @@ impl InputFrames {
     /// Gives what is left at the end of the stream.
     pub fn finish(&mut self, mut each: impl FnMut(InputFrame<'_>)) {
         if self.has_part() {
-            self.give(&mut each);
+            self.pass_frame(&mut each);
         }
     }
 
@@ -103,11 +103,11 @@ impl InputFrames {
         } else if byte == b' ' && has_digits {
             let count = self.bytes.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
             self.bytes.clear();
-            self.state = State::Counted(count);
+            self.state = FrameState::Counted(count);
         } else if byte == b'\n' && !has_digits {
             // What some senders put behind counted frames.
         } else {
-            self.state = State::Line;
+            self.state = FrameState::Line;
             return 0;
         }
         self.end += 1;
@@ -125,7 +125,7 @@ impl InputFrames {
     fn end_with(&mut self, bytes: &[u8], each: &mut impl FnMut(InputFrame<'_>)) {
         if self.has_part() || bytes.len() > TEXT_BYTES_MAX {
             self.keep(bytes);
-            return self.give(each);
+            return self.pass_frame(each);
         }
         self.end += bytes.len() as u64;
         each(InputFrame { bytes, left_out: 0, end: self.end });
@@ -133,7 +133,7 @@ impl InputFrames {
     }
 
     /// Gives the frame that was kept.
-    fn give(&mut self, each: &mut impl FnMut(InputFrame<'_>)) {
+    fn pass_frame(&mut self, each: &mut impl FnMut(InputFrame<'_>)) {
         each(InputFrame { bytes: &self.bytes, left_out: self.left_out, end: self.end });
         self.bytes.clear();
         self.left_out = 0;
@@ -141,7 +141,7 @@ impl InputFrames {
     }
 
     fn begin_next(&mut self) {
-        self.state = if self.may_count { State::Begin } else { State::Line };
+        self.state = if self.may_count { FrameState::Begin } else { FrameState::Line };
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
     fn frames(mut frames: InputFrames, text: &[u8], piece: usize) -> Vec<(Vec<u8>, u64, u64)> {
         let mut all = Vec::new();
         for bytes in text.chunks(piece) {
-            frames.take(bytes, |one| all.push((one.bytes.to_vec(), one.left_out, one.end)));
+            frames.add_bytes(bytes, |one| all.push((one.bytes.to_vec(), one.left_out, one.end)));
         }
         frames.finish(|one| all.push((one.bytes.to_vec(), one.left_out, one.end)));
         all

@@ -37,7 +37,7 @@ pub(super) fn open(place: InputPlace) -> io::Result<Box<dyn FnOnce() -> io::Resu
 
 fn run(place: &mut InputPlace) -> io::Result<()> {
     let mut progress = Progress::default();
-    if let Some(saved) = place.cursor.take() {
+    if let Some(saved) = place.cursor.take_saved() {
         progress.last = JournalCursor::of(saved);
     }
     match read_files(place, &mut progress)? {

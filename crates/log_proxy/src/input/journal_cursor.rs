@@ -8,19 +8,19 @@ use std::cmp::Ordering;
 
 use text::escape::hex_digits;
 
-use super::cursor::{Saved, Written};
+use super::cursor::{Saved, WrittenPlace};
 
 /// The cursor of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum JournalCursor {
     /// As this version of journald makes them.
     Entry(EntryPlace),
-    /// Of another form, which `journalctl` may know; empty: that of no entry.
+    /// A cursor of another form, which `journalctl` may know; empty: that of no entry.
     Text(Vec<u8>),
 }
 
 impl JournalCursor {
-    /// Of no entry: everything is to be read.
+    /// The cursor of no entry: everything is to be read.
     pub(super) const NONE: Self = JournalCursor::Text(Vec::new());
 
     pub(super) fn parse(text: &[u8]) -> Self {
@@ -31,7 +31,7 @@ impl JournalCursor {
     /// The last one that the saved place and the records behind it say.
     pub(super) fn of(saved: Saved) -> Self {
         let place = Self::parse(&saved.place);
-        let Written::Text(said) = saved.written else { return place };
+        let WrittenPlace::Text(said) = saved.written else { return place };
         match place {
             JournalCursor::Entry(place) if said.starts_with(b"i=") => {
                 let (mut whole, has_ids) = (said, true);
@@ -173,9 +173,10 @@ mod tests {
             let is_short = boot(own).is_some() && boot(own) == boot(place);
             assert_eq!(said.len(), own.len() - if is_short { 70 } else { 0 }, "{place} {own}");
             let place = place.as_bytes().to_vec();
-            let found = JournalCursor::of(Saved { place, written: Written::Text(said) });
+            let found = JournalCursor::of(Saved { place, written: WrittenPlace::Text(said) });
             assert_eq!(found, cursor);
-            let found = JournalCursor::of(Saved { place: saved.text(), written: Written::Nothing });
+            let found =
+                JournalCursor::of(Saved { place: saved.text(), written: WrittenPlace::Nothing });
             assert_eq!(found, saved);
         }
     }

@@ -10,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use logring::{LogLevel, LogValue};
 
 use super::InputPlace;
-use super::cursor::{CURSOR, Saved, Written};
+use super::cursor::{CURSOR, Saved, WrittenPlace};
 use super::fields::{level_of, wait_for};
 
 const DEVICE: &str = "/dev/kmsg";
@@ -22,7 +22,7 @@ pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
     let mut file = File::options().read(true).custom_flags(flags).open(DEVICE)?;
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
     let boot = boot.trim();
-    let mut next = place.cursor.take().map_or(0, |saved| next_of(&saved, boot));
+    let mut next = place.cursor.take_saved().map_or(0, |saved| next_of(&saved, boot));
     let mut bytes = vec![0; MESSAGE_MAX];
     let mut is_first = next == 0;
     while !place.is_ending() {
@@ -71,7 +71,7 @@ fn next_of(saved: &Saved, boot: &str) -> u64 {
     let Some((of, next)) = place.split_once(' ') else { return 0 };
     match saved.written {
         _ if of != boot => 0,
-        Written::Number(next) => next,
+        WrittenPlace::Number(next) => next,
         _ => next.parse().unwrap_or(0),
     }
 }
@@ -115,8 +115,8 @@ mod tests {
         }
         let saved = |written| Saved { place: b"boot 7".to_vec(), written };
         let next = |written, boot| next_of(&saved(written), boot);
-        assert_eq!(next(Written::Nothing, "boot"), 7);
-        assert_eq!(next(Written::Number(9), "boot"), 9);
-        assert_eq!(next(Written::Number(9), "other"), 0);
+        assert_eq!(next(WrittenPlace::Nothing, "boot"), 7);
+        assert_eq!(next(WrittenPlace::Number(9), "boot"), 9);
+        assert_eq!(next(WrittenPlace::Number(9), "other"), 0);
     }
 }

@@ -145,12 +145,12 @@ impl HttpHandler for Taker {
                 Ok(how) => how,
                 Err(refusal) => return *refusal,
             };
-            let Some(place) = self.places.take() else {
+            let Some(place) = self.places.acquire() else {
                 return later(encoding, "too many requests at once");
             };
             let work = move || {
                 let _place = place;
-                self.take(encoding, is_packed, request.body())
+                self.accept_body(encoding, is_packed, request.body())
             };
             let failed = || later(encoding, "the request was given up");
             in_background(work).await.unwrap_or_else(failed)
@@ -188,7 +188,7 @@ fn first_of<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
 
 impl Taker {
     /// Takes a body; the answer says what became of it.
-    fn take(&self, encoding: Encoding, is_packed: bool, body: &[u8]) -> HttpAnswer {
+    fn accept_body(&self, encoding: Encoding, is_packed: bool, body: &[u8]) -> HttpAnswer {
         let mut unpacked = Vec::new();
         if is_packed {
             let mut reader = GzDecoder::new(body).take(UNPACKED_BYTES_MAX as u64 + 1);

@@ -17,7 +17,7 @@ pub(super) struct InputRecords {
 }
 
 impl InputRecords {
-    /// Of a form's logger, and with the input's target in the context of each record.
+    /// Records of a form's logger, with the input's target in the context of each.
     pub(super) fn new(logger: &str, target: &str) -> Result<Self, logring::Error> {
         let full =
             || logring::Error::Limit { what: "the dictionary of the inputs".to_owned(), most: 0 };

@@ -89,7 +89,7 @@ fn datagrams(
         // A batch that is not full has taken all; after two this thread looks whether it is to end.
         while taken < ROUND {
             let first = if taken > 0 { FirstDatagram::IfThere } else { FirstDatagram::Wait };
-            let count = batch.take(socket.as_fd(), first)?;
+            let count = batch.receive(socket.as_fd(), first)?;
             for (bytes, left_out) in batch.datagrams() {
                 write(place.records, &InputFrame { bytes, left_out, end: 0 });
             }

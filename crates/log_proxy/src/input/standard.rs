@@ -24,7 +24,7 @@ pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
         }
         match rustix::io::read(&input, &mut bytes) {
             Ok(0) => break,
-            Ok(length) => frames.take(&bytes[..length], write),
+            Ok(length) => frames.add_bytes(&bytes[..length], write),
             Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
             Err(error) => return Err(error.into()),
         }

@@ -80,13 +80,13 @@ impl Peer {
     }
 
     /// Takes what there is; gives whether the connection goes on.
-    fn take(&mut self, records: InputRecords, bytes: &mut [u8]) -> bool {
+    fn receive(&mut self, records: InputRecords, bytes: &mut [u8]) -> bool {
         let each = |frame: InputFrame<'_>| write(records, &frame);
         for _ in 0..ROUND {
             match self.stream.read(bytes) {
                 Ok(length @ 1..) => {
                     self.heard = log_protocol::clock::now();
-                    self.frames.take(&bytes[..length], each);
+                    self.frames.add_bytes(&bytes[..length], each);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.has_more = false;
@@ -114,14 +114,14 @@ struct Greeting {
     places: Quota,
     sender: Sender<io::Result<SocketStream>>,
     receiver: Receiver<io::Result<SocketStream>>,
-    failures: Ended,
+    failures: EndedConnections,
 }
 
 impl Greeting {
     fn new(tls: ServerTls) -> Self {
         let (sender, receiver) = channel();
         let places = Quota::new(HANDSHAKES_MAX);
-        Greeting { tls, places, sender, receiver, failures: Ended::new("refused") }
+        Greeting { tls, places, sender, receiver, failures: EndedConnections::new("refused") }
     }
 
     fn has_room(&self) -> bool {
@@ -129,7 +129,7 @@ impl Greeting {
     }
 
     fn begin(&self, stream: TcpStream) -> io::Result<()> {
-        let Some(place) = self.places.take() else { return Ok(()) };
+        let Some(place) = self.places.acquire() else { return Ok(()) };
         let (tls, sender) = (self.tls.clone(), self.sender.clone());
         let greet = move || {
             let greeted = SocketStream::tcp(stream).secured(Some(&tls), HANDSHAKE_TIME_MAX);
@@ -143,16 +143,16 @@ impl Greeting {
 }
 
 /// Connections that this input has ended itself, told once a second at the most: anybody can make it do so.
-struct Ended {
+struct EndedConnections {
     how: &'static str,
     count: u64,
     last: String,
     told: Option<Instant>,
 }
 
-impl Ended {
+impl EndedConnections {
     fn new(how: &'static str) -> Self {
-        Ended { how, count: 0, last: String::new(), told: None }
+        EndedConnections { how, count: 0, last: String::new(), told: None }
     }
 
     fn note(&mut self, why: String) {
@@ -184,7 +184,7 @@ impl Streams {
     pub(super) fn run(self, place: &InputPlace) -> io::Result<()> {
         let mut greeting = self.tls.map(Greeting::new);
         let mut peers: Vec<Peer> = Vec::new();
-        let mut closed = Ended::new("closed, since all places were taken");
+        let mut closed = EndedConnections::new("closed, since all places were taken");
         let mut bytes = vec![0; 64 << 10];
         while !place.is_ending() {
             let has_place = peers.len() < CONNECTIONS_MAX || longest_idle(&peers).is_some();
@@ -204,7 +204,7 @@ impl Streams {
             let mut at = 0;
             peers.retain_mut(|peer| {
                 at += 1;
-                !(ready[at - 1] || peer.has_more) || peer.take(place.records, &mut bytes)
+                !(ready[at - 1] || peer.has_more) || peer.receive(place.records, &mut bytes)
             });
             if has_room && ready[at] {
                 if peers.len() >= CONNECTIONS_MAX {
@@ -224,7 +224,7 @@ impl Streams {
             }
         }
         for mut peer in peers {
-            while peer.take(place.records, &mut bytes) {
+            while peer.receive(place.records, &mut bytes) {
                 if !peer.has_more && !wait_at_most(&[peer.stream.as_fd()], PATIENCE)?[0] {
                     peer.frames.finish(|frame| write(place.records, &frame));
                     break;
@@ -236,7 +236,7 @@ impl Streams {
 }
 
 /// Ends the connection that has sent nothing for the longest time; what it began to send is taken.
-fn close_longest_idle(peers: &mut Vec<Peer>, closed: &mut Ended, records: InputRecords) {
+fn close_longest_idle(peers: &mut Vec<Peer>, closed: &mut EndedConnections, records: InputRecords) {
     let Some((at, time)) = longest_idle(peers) else { return };
     let mut peer = peers.swap_remove(at);
     peer.frames.finish(|frame| write(records, &frame));

@@ -31,15 +31,15 @@ const ANSWERS_BYTES_MAX: usize = 8 << 20;
 type Connected = Result<(SocketStream, Vec<u8>, [u8; 16]), HandshakeError>;
 
 /// What a link is doing.
-enum State {
+enum LinkState {
     /// Not before this time.
     Waiting(Instant),
     Connecting(Receiver<Connected>),
-    Open(Box<Open>),
+    Open(Box<OpenLink>),
 }
 
 /// A connection that works.
-pub(super) struct Open {
+pub(super) struct OpenLink {
     connection: SocketStream,
     pub(super) out: Vec<u8>,
     sent: usize,
@@ -53,7 +53,7 @@ pub(super) struct Link {
     secret: Option<Vec<u8>>,
     tls: Option<ClientTls>,
     hello: Hello,
-    state: State,
+    state: LinkState,
     pause: Duration,
     /// Told when connecting is over.
     pub(super) waker: Option<ProxyWaker>,
@@ -69,7 +69,7 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) fn new(settings: &ProxySettings, hello: Hello) -> Self {
-        let state = State::Waiting(clock::now());
+        let state = LinkState::Waiting(clock::now());
         let (pause, failure, connections) = (PAUSE_FIRST, None, 0);
         let (address, secret) = (settings.central.clone(), settings.secret.clone());
         let tls = settings.tls.clone();
@@ -89,30 +89,30 @@ impl Link {
     }
 
     pub(super) fn is_open(&self) -> bool {
-        matches!(self.state, State::Open(_))
+        matches!(self.state, LinkState::Open(_))
     }
 
-    pub(super) fn open(&mut self) -> Option<&mut Open> {
-        if let State::Open(open) = &mut self.state { Some(open) } else { None }
+    pub(super) fn open(&mut self) -> Option<&mut OpenLink> {
+        if let LinkState::Open(open) = &mut self.state { Some(open) } else { None }
     }
 
     /// How long until it is time to connect again; `None`: that is not what it waits for.
     pub(super) fn until_next(&self) -> Option<Duration> {
-        let State::Waiting(until) = &self.state else { return None };
+        let LinkState::Waiting(until) = &self.state else { return None };
         self.address.as_ref()?;
         Some(until.saturating_duration_since(clock::now()))
     }
 
     /// The connection, to wait for.
     pub(super) fn connection(&self) -> Option<&SocketStream> {
-        if let State::Open(open) = &self.state { Some(&open.connection) } else { None }
+        if let LinkState::Open(open) = &self.state { Some(&open.connection) } else { None }
     }
 
     /// Connects if it is time to; whether it has just been connected.
     pub(super) fn step(&mut self) -> bool {
         match &self.state {
-            State::Open(_) => false,
-            State::Waiting(until) => {
+            LinkState::Open(_) => false,
+            LinkState::Waiting(until) => {
                 if let Some(address) = &self.address
                     && clock::now() >= *until
                 {
@@ -120,7 +120,7 @@ impl Link {
                 }
                 false
             }
-            State::Connecting(receiver) => match receiver.try_recv() {
+            LinkState::Connecting(receiver) => match receiver.try_recv() {
                 Err(TryRecvError::Empty) => false,
                 Err(TryRecvError::Disconnected) => {
                     self.fail("connecting failed".to_owned());
@@ -133,7 +133,8 @@ impl Link {
                 Ok(Ok((connection, input, store))) => {
                     self.store = store;
                     let (out, sent) = (Vec::with_capacity(2 * PIECE), 0);
-                    self.state = State::Open(Box::new(Open { connection, out, sent, input }));
+                    self.state =
+                        LinkState::Open(Box::new(OpenLink { connection, out, sent, input }));
                     self.pause = PAUSE_FIRST;
                     self.failure = None;
                     self.connections += 1;
@@ -143,7 +144,7 @@ impl Link {
         }
     }
 
-    fn begin(&self, address: Address) -> State {
+    fn begin(&self, address: Address) -> LinkState {
         let (sender, receiver) = channel();
         let secret = self.secret.clone();
         let (hello, tls, waker) = (self.hello.clone(), self.tls.clone(), self.waker.clone());
@@ -154,19 +155,19 @@ impl Link {
         };
         let started = std::thread::Builder::new().name("log-connect".to_owned()).spawn(connecting);
         match started {
-            Ok(_) => State::Connecting(receiver),
-            Err(_) => State::Waiting(clock::now() + PAUSE_LONGEST),
+            Ok(_) => LinkState::Connecting(receiver),
+            Err(_) => LinkState::Waiting(clock::now() + PAUSE_LONGEST),
         }
     }
 
     /// Gives the connection up, for a while.
     pub(super) fn fail(&mut self, why: String) {
-        if let State::Open(open) = &self.state {
+        if let LinkState::Open(open) = &self.state {
             open.connection.shut_down();
         }
         self.failure = Some(why);
         self.failures = self.failures.saturating_add(1);
-        self.state = State::Waiting(clock::now() + self.pause);
+        self.state = LinkState::Waiting(clock::now() + self.pause);
         self.pause = (self.pause * 2).min(PAUSE_LONGEST);
     }
 }
@@ -184,7 +185,7 @@ fn connect(
     Ok((connection, input, store))
 }
 
-impl Open {
+impl OpenLink {
     /// Whether all was sent.
     pub(super) fn is_sent(&self) -> bool {
         self.sent == self.out.len() && self.connection.is_flushed()

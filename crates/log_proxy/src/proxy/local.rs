@@ -16,7 +16,7 @@ use logring::{Batch as RingBatch, Dictionary, LogLevel, RecordIterator, RingNoti
 
 use super::Proxy;
 use super::host::{Ring, Source};
-use super::reading::Seen;
+use super::reading::CountedRecords;
 use log_protocol::ProcessId;
 use log_protocol::clock;
 use log_protocol::own_record;
@@ -52,7 +52,7 @@ struct Part {
     range: Range<usize>,
     /// The number that the first record has at least.
     first: u64,
-    seen: Seen,
+    seen: CountedRecords,
 }
 
 /// All outputs.
@@ -108,14 +108,20 @@ impl LocalOutputs {
     }
 
     /// Takes records of a ring, whose stamps are times; they are given on by [`Self::give`].
-    pub(super) fn take(&mut self, index: usize, records: &[u8], first: u64, seen: Seen) {
+    pub(super) fn add_records(
+        &mut self,
+        index: usize,
+        records: &[u8],
+        first: u64,
+        seen: CountedRecords,
+    ) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(records);
         self.parts.push(Part { index, range: start..self.bytes.len(), first, seen });
     }
 
     /// Gives the records that were taken to all outputs, in the order of time.
-    fn give(&mut self, rings: &mut [Ring], sources: &mut HashMap<ProcessId, Source>) {
+    fn pass_records(&mut self, rings: &mut [Ring], sources: &mut HashMap<ProcessId, Source>) {
         let (bytes, parts) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.parts));
         let mut pending: Vec<PendingRecords<'_>> =
             parts.iter().map(|part| PendingRecords::new(part, &bytes)).collect();
@@ -255,7 +261,7 @@ struct PendingRecords<'a> {
     index: usize,
     bytes: &'a [u8],
     records: RecordIterator<'a>,
-    seen: Seen,
+    seen: CountedRecords,
     record: Option<RingRecord<'a>>,
     time_ns: u64,
 }
@@ -330,7 +336,7 @@ impl Proxy {
         if !self.local.wants() {
             return;
         }
-        self.local.give(rings, &mut self.host.sources);
+        self.local.pass_records(rings, &mut self.host.sources);
         self.local.flush();
         self.messages.append(&mut self.local.take_messages());
     }

@@ -65,7 +65,7 @@ impl Gap {
 }
 
 /// What was read of a ring and is not spooled yet.
-pub(super) struct Taken {
+pub(super) struct RingRead {
     /// Index of the ring.
     index: usize,
     /// Where the ring's reader and its gap were before.
@@ -162,7 +162,7 @@ impl Proxy {
             ring.is_read_out |= source.is_some_and(|source| source.is_dead);
             return is_left;
         }
-        if let Some(taken) = self.take(index, ring, batch, before, gap_before) {
+        if let Some(taken) = self.make_frames(index, ring, batch, before, gap_before) {
             self.taken.push(taken);
         }
         true
@@ -232,14 +232,14 @@ impl Proxy {
     }
 
     /// Makes frames of what was read of a ring.
-    fn take(
+    fn make_frames(
         &mut self,
         index: usize,
         ring: &mut Ring,
         batch: &RingBatch,
         before: RingMark,
         gap_before: Option<GapReason>,
-    ) -> Option<Taken> {
+    ) -> Option<RingRead> {
         let known = self.host.sources.get(&ring.stream.process)?.file.dictionary().count() as u32;
         self.describe(ring, names_max(batch.payload()) > known);
         if batch.begin().position > before.position {
@@ -256,11 +256,16 @@ impl Proxy {
             frames.resize(start + HEAD_BYTES, 0);
             frames.extend_from_slice(batch.payload());
             let source = self.host.sources.get_mut(&ring.stream.process)?;
-            let seen = Seen::of(ring, batch);
+            let seen = CountedRecords::of(ring, batch);
             walked = to_time(&mut frames[start + HEAD_BYTES..], source, seen, ring.not_before_ns);
             ring.last_ns = walked.last_ns;
             if self.local.wants() {
-                self.local.take(index, &frames[start + HEAD_BYTES..], batch.begin().sequence, seen);
+                self.local.add_records(
+                    index,
+                    &frames[start + HEAD_BYTES..],
+                    batch.begin().sequence,
+                    seen,
+                );
             }
             ring.seen = ring.seen.max(batch.end().sequence);
             if walked.left_out > 0 {
@@ -286,7 +291,7 @@ impl Proxy {
         }));
         self.said.extend(gap.map(|gap| gap.undelivered()));
         let (count, dropped, end) = (batch.count() as u64, walked.dropped, batch.end());
-        Some(Taken { index, before, gap_before, end, count, dropped, gap })
+        Some(RingRead { index, before, gap_before, end, count, dropped, gap })
     }
 
     /// Appends the frames to the spool and gives the rings their room; without room in the spool
@@ -329,7 +334,7 @@ impl Proxy {
     }
 
     /// What was read of a ring is spooled.
-    fn note_spooled(&mut self, ring: &mut Ring, one: &Taken) {
+    fn note_spooled(&mut self, ring: &mut Ring, one: &RingRead) {
         match (self.is_local(), self.local.is_stuck()) {
             (false, _) => ring.spooled(one.end),
             (true, false) => ring.delivered(one.end),
@@ -351,7 +356,7 @@ impl Proxy {
     }
 
     /// What was read of a ring found no room: it is read again, and not counted again.
-    fn take_back(ring: &mut Ring, one: &Taken) {
+    fn take_back(ring: &mut Ring, one: &RingRead) {
         ring.reader.seek(one.before);
         ring.gap = one.gap_before;
     }
@@ -415,16 +420,16 @@ fn names_max(payload: &[u8]) -> u32 {
 
 /// The part of a batch that was read before, and found no room in the spool.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen {
+pub(super) struct CountedRecords {
     /// The number that the first record has at least.
     first: u64,
     /// Records before this number were counted and given to local outputs.
     until: u64,
 }
 
-impl Seen {
+impl CountedRecords {
     fn of(ring: &Ring, batch: &RingBatch) -> Self {
-        Seen { first: batch.begin().sequence, until: ring.seen }
+        CountedRecords { first: batch.begin().sequence, until: ring.seen }
     }
 
     /// Whether the next record of the batch was; to be asked for each.
@@ -481,7 +486,12 @@ fn waits_for_predecessor(rings: &mut [Ring], index: usize) -> bool {
 /// Replaces the stamps of records by times, and counts them.  The clocks were perhaps read again since
 /// the last record of the ring before this one, whose time the first records must not precede; a clock
 /// that was set back is believed.
-fn to_time(records: &mut [u8], source: &mut Source, mut seen: Seen, not_before_ns: u64) -> Walked {
+fn to_time(
+    records: &mut [u8],
+    source: &mut Source,
+    mut seen: CountedRecords,
+    not_before_ns: u64,
+) -> Walked {
     let Source { line, tally, file, .. } = source;
     let (calibration, dictionary) = (file.calibration(), file.dictionary());
     let (mut at, mut walked) = (0, Walked::default());

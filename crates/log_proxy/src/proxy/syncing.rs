@@ -62,7 +62,7 @@ impl Syncing {
     }
 
     /// What has ended.
-    pub(super) fn take(&mut self) -> Option<Synced> {
+    pub(super) fn take_synced(&mut self) -> Option<Synced> {
         let done = self.results.try_recv().ok()?;
         self.is_busy = false;
         Some(done)

@@ -9,7 +9,7 @@ use segments::SegmentHead;
 
 use super::LooksForEnd;
 use crate::store::Chunk;
-use crate::store::segment::{Piece, Segment};
+use crate::store::segment::{Segment, SegmentPart};
 
 /// Bytes of a segment after which the next part begins.
 const PART_BYTES: u64 = 4 << 20;
@@ -95,7 +95,7 @@ impl SegmentIndex {
     }
 
     /// Goes on to what is committed by now; false if the segment has no head yet.
-    pub(super) fn go_on(
+    pub(super) fn advance(
         &mut self,
         path: &Path,
         number: u64,
@@ -111,8 +111,8 @@ impl SegmentIndex {
         segment.at = self.at;
         while !has_ended() {
             match segment.next(is_closed)? {
-                Some(Piece::Chunk(at, chunk)) => self.add(at, segment.at, &chunk),
-                Some(Piece::Damage(from, to)) => self.damaged.push((from, to)),
+                Some(SegmentPart::Chunk(at, chunk)) => self.add(at, segment.at, &chunk),
+                Some(SegmentPart::Damage(from, to)) => self.damaged.push((from, to)),
                 None => {
                     self.is_closed = is_closed;
                     break;
@@ -149,12 +149,12 @@ impl SegmentIndex {
         segment.at = part.at;
         while segment.at < part.end {
             match segment.next(true)? {
-                Some(Piece::Chunk(at, chunk)) => {
+                Some(SegmentPart::Chunk(at, chunk)) => {
                     if !visit(segment, at, &Arc::from(chunk))? {
                         break;
                     }
                 }
-                Some(Piece::Damage(from, to)) => damaged.push((from, to)),
+                Some(SegmentPart::Damage(from, to)) => damaged.push((from, to)),
                 None => break,
             }
         }

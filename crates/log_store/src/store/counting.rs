@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::store::LOCK;
-use crate::store::segment::{self, Piece, Segment};
+use crate::store::segment::{self, Segment, SegmentPart};
 
 /// What a segment has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl StoreCounter {
                 }
             }
             if let Some(open) = self.open.get_mut(number) {
-                open.go_on(at + 1 < numbers.len())?;
+                open.advance(at + 1 < numbers.len())?;
             }
         }
         let has_any = |(number, open): (&u64, &OpenCount)| {
@@ -94,10 +94,10 @@ impl OpenCount {
     }
 
     /// Counts what came since; nothing more comes to a segment that is closed.
-    fn go_on(&mut self, is_closed: bool) -> io::Result<()> {
+    fn advance(&mut self, is_closed: bool) -> io::Result<()> {
         let Some(segment) = &mut self.segment else { return Ok(()) };
         while let Some(piece) = segment.next(is_closed)? {
-            let Piece::Chunk(_, chunk) = piece else { continue };
+            let SegmentPart::Chunk(_, chunk) = piece else { continue };
             if self.count.next_commit == 0 {
                 self.count.first_commit = chunk.number;
             }

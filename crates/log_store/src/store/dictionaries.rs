@@ -44,7 +44,12 @@ impl Dictionaries {
     }
 
     /// Takes over those of a chunk.
-    pub(crate) fn take(&mut self, segment: &Segment, at: u64, chunk: &Chunk) -> io::Result<()> {
+    pub(crate) fn add_chunk(
+        &mut self,
+        segment: &Segment,
+        at: u64,
+        chunk: &Chunk,
+    ) -> io::Result<()> {
         let bytes = segment.dictionaries(at, chunk)?;
         for (part, bytes) in chunk.processes.iter().zip(bytes) {
             let dictionary = self.read.entry(part.info.id).or_default();

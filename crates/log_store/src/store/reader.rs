@@ -16,7 +16,7 @@ use logring::{RecordIterator, RingRecord};
 
 use crate::store::dictionaries::{Dictionaries, Visit};
 use crate::store::opened::OpenedSegments;
-use crate::store::segment::{self, Piece, Segment};
+use crate::store::segment::{self, Segment, SegmentPart};
 use crate::store::words::WantedKeys;
 use crate::store::{BLOCK_STREAM_BYTES, BlockIndex, Chunk, RUN_BYTES, split_block};
 use log_protocol::bytes::{u32_at, u64_at};
@@ -71,7 +71,7 @@ struct BlockCursor {
     stream: u32,
     /// The sequence number that comes next in this stream.
     expected: u64,
-    /// Of the other streams: theirs.
+    /// Positions of the other streams.
     others: HashMap<u32, u64>,
 }
 
@@ -154,11 +154,11 @@ impl StoreReader {
                 }
             }
             match piece {
-                Some(Piece::Chunk(at, chunk)) => {
-                    self.dictionaries.take(segment, at, &chunk)?;
+                Some(SegmentPart::Chunk(at, chunk)) => {
+                    self.dictionaries.add_chunk(segment, at, &chunk)?;
                     return Ok(Some((Arc::from(chunk), at)));
                 }
-                Some(Piece::Damage(from, to)) => {
+                Some(SegmentPart::Damage(from, to)) => {
                     let path = segment::NAMES.path(&self.folder, number);
                     self.damaged.push((path, from, to));
                 }

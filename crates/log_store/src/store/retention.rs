@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::store::Store;
-use crate::store::segment::{self, Piece, Segment};
+use crate::store::segment::{self, Segment, SegmentPart};
 
 /// The ends of the names of files that say which words a segment has.
 const WORDS: [&str; 2] = ["words", "open-words"];
@@ -81,7 +81,7 @@ fn newest_ns(path: &Path) -> io::Result<(u64, u64)> {
     let mut committed = segment.head.created_ns;
     let mut newest = committed;
     while let Some(piece) = segment.next(true)? {
-        if let Piece::Chunk(_, chunk) = piece {
+        if let SegmentPart::Chunk(_, chunk) = piece {
             committed = committed.max(chunk.committed_ns);
             newest = chunk.blocks.iter().map(|block| block.last_ns).fold(newest, u64::max);
         }

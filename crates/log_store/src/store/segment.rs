@@ -34,7 +34,7 @@ const SPARE_BYTES_MAX: usize = 4 << 20;
 
 /// A part of a segment.
 #[derive(Debug)]
-pub(crate) enum Piece {
+pub(crate) enum SegmentPart {
     /// A chunk whose head and tables are sound.
     Chunk(u64, Box<Chunk>),
     /// Bytes that are no chunk.
@@ -101,7 +101,7 @@ struct BlockBuffers {
     columns: Vec<u8>,
     decoder: ColumnDecoder,
     unpacker: Option<zstd::bulk::Decompressor<'static>>,
-    /// Of raw bytes that nobody needs any more.
+    /// Buffers of raw bytes that nobody needs any more.
     spare: Vec<Vec<u8>>,
 }
 
@@ -145,14 +145,14 @@ impl Segment {
 
     /// The next piece; `None` at the end of what is there.  At a piece that is not whole yet it
     /// gives `None` too, unless `is_closed`: then nothing more is written, and it is damage.
-    pub(crate) fn next(&mut self, is_closed: bool) -> io::Result<Option<Piece>> {
+    pub(crate) fn next(&mut self, is_closed: bool) -> io::Result<Option<SegmentPart>> {
         let start = self.at;
         if !self.reaches(start, 1)? {
             return Ok(None);
         }
         if let Some(chunk) = self.chunk_from(start)? {
             self.at = start + chunk.total_bytes;
-            return Ok(Some(Piece::Chunk(start, Box::new(chunk))));
+            return Ok(Some(SegmentPart::Chunk(start, Box::new(chunk))));
         }
         let length = self.look_at_length()?;
         if start >= length {
@@ -164,7 +164,7 @@ impl Segment {
             return Ok(None);
         }
         self.at = found.unwrap_or(length);
-        Ok(Some(Piece::Damage(start, self.at)))
+        Ok(Some(SegmentPart::Damage(start, self.at)))
     }
 
     fn look_at_length(&mut self) -> io::Result<u64> {

@@ -39,14 +39,14 @@ pub(crate) struct ProcessState {
 
 /// What is known of all.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct State {
+pub(crate) struct StoreState {
     pub(crate) streams: HashMap<StreamId, StreamState>,
     pub(crate) processes: HashMap<ProcessId, ProcessState>,
     /// The number of the next chunk.
     pub(crate) next_chunk: u64,
 }
 
-impl State {
+impl StoreState {
     /// Takes over what a chunk says.  Dictionaries come with it.
     pub(crate) fn apply(&mut self, chunk: &Chunk, dictionaries: &[Option<Vec<u8>>]) {
         if chunk.is_checkpoint {
@@ -70,11 +70,11 @@ impl State {
 
     /// Reads the chunks of a segment from where it is; gives where they end, and the damage.
     pub(crate) fn replay(&mut self, segment: &mut Segment) -> io::Result<Replayed> {
-        use crate::store::segment::Piece;
+        use crate::store::segment::SegmentPart;
         let mut replayed = Replayed { end: segment.at, damage: Vec::new(), had_checkpoint: false };
         while let Some(piece) = segment.next(false)? {
             match piece {
-                Piece::Chunk(at, chunk) => {
+                SegmentPart::Chunk(at, chunk) => {
                     let dictionaries = segment.dictionaries(at, &chunk)?;
                     if !segment.is_body_sound(at, &chunk)? {
                         replayed.damage.push((at, segment.at));
@@ -82,7 +82,7 @@ impl State {
                     replayed.had_checkpoint |= chunk.is_checkpoint;
                     self.apply(&chunk, &dictionaries);
                 }
-                Piece::Damage(from, to) => replayed.damage.push((from, to)),
+                SegmentPart::Damage(from, to) => replayed.damage.push((from, to)),
             }
             replayed.end = segment.at;
         }

@@ -19,7 +19,7 @@ use crate::store::Chunk;
 use crate::store::dictionaries::{Dictionaries, Item};
 use crate::store::open_words::{self, OpenWordsFile};
 use crate::store::reader::OpenBlock;
-use crate::store::segment::{self, Piece, Segment};
+use crate::store::segment::{self, Segment, SegmentPart};
 use crate::store::words::{
     BlockPlace, BlockWords, ENTRY_BYTES, HEAD_BYTES, MAGIC, NAMES, SegmentWords, head_of,
 };
@@ -70,8 +70,8 @@ fn make(folder: &Path, number: u64, has_ended: &dyn Fn() -> bool) -> io::Result<
     let (mut dictionaries, mut chunks) = (Dictionaries::default(), Vec::new());
     // What a record means may stand behind it.
     while let Some(piece) = segment.next(true)? {
-        if let Piece::Chunk(at, chunk) = piece {
-            dictionaries.take(&segment, at, &chunk)?;
+        if let SegmentPart::Chunk(at, chunk) = piece {
+            dictionaries.add_chunk(&segment, at, &chunk)?;
             chunks.push((at, Arc::<Chunk>::from(chunk)));
         }
         if has_ended() {
@@ -131,7 +131,7 @@ fn words_of(
         });
     }
     block.close(segment);
-    let words = scratch.words.take();
+    let words = scratch.words.take_stored();
     // Records of a process without a dictionary may get one later.
     Ok(if is_known && shown == records { words } else { Vec::new() })
 }
@@ -169,11 +169,11 @@ impl OpenWords {
     }
 
     /// Adds the blocks that are committed by now; false if it was ended before.
-    fn go_on(&mut self, has_ended: &dyn Fn() -> bool) -> io::Result<bool> {
+    fn advance(&mut self, has_ended: &dyn Fn() -> bool) -> io::Result<bool> {
         let mut scratch = Scratch::default();
         while let Some(piece) = self.segment.next(false)? {
-            let Piece::Chunk(at, chunk) = piece else { continue };
-            self.dictionaries.take(&self.segment, at, &chunk)?;
+            let SegmentPart::Chunk(at, chunk) = piece else { continue };
+            self.dictionaries.add_chunk(&self.segment, at, &chunk)?;
             let chunk = Arc::<Chunk>::from(chunk);
             for block in 0..chunk.blocks.len() {
                 if has_ended() {
@@ -205,7 +205,7 @@ pub struct WordIndexer {
 }
 
 impl WordIndexer {
-    /// Of a store, which need not be there yet.
+    /// An indexer of a store, which need not be there yet.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
         WordIndexer { folder: folder.to_owned(), done: Vec::new(), open: None }
@@ -216,7 +216,7 @@ impl WordIndexer {
     ///
     /// # Errors
     /// If the folder cannot be read or written.
-    pub fn go_on(&mut self, has_ended: &dyn Fn() -> bool) -> io::Result<u64> {
+    pub fn advance(&mut self, has_ended: &dyn Fn() -> bool) -> io::Result<u64> {
         let segments = match segment::NAMES.list(&self.folder) {
             Ok(segments) => segments,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
@@ -276,7 +276,7 @@ impl WordIndexer {
             };
         }
         let Some(open) = &mut self.open else { return Ok(true) };
-        let done = open.go_on(has_ended);
+        let done = open.advance(has_ended);
         if done.is_err() {
             // What was not written is not passed over the next time.
             self.open = None;

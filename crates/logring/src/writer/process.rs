@@ -260,7 +260,7 @@ impl Process {
     /// Calls `each` with what was suppressed of each level and is not said yet.
     pub(super) fn take_suppressed(&self, each: impl FnMut(SuppressedLevel)) {
         if let Some(throttle) = &self.throttle {
-            throttle.take(self.suppressed()).for_each(each);
+            throttle.take_suppressed(self.suppressed()).for_each(each);
         }
     }
 

@@ -85,7 +85,7 @@ impl Throttle {
     }
 
     /// What was suppressed and is not said yet: each is given once, whatever thread asks.
-    pub(super) fn take<'a>(
+    pub(super) fn take_suppressed<'a>(
         &'a self,
         suppressed: &'a [AtomicU64; 16],
     ) -> impl Iterator<Item = SuppressedLevel> + 'a {
@@ -118,9 +118,10 @@ mod tests {
         assert_eq!((kept(0..10), kept(10..20)), (3, 3));
         assert_eq!(admitted[0], Admission::AfterReport);
         assert_eq!(admitted[10], Admission::AfterReport);
-        let said: Vec<_> = throttle.take(&counts).map(|one| (one.level, one.count)).collect();
+        let said: Vec<_> =
+            throttle.take_suppressed(&counts).map(|one| (one.level, one.count)).collect();
         assert_eq!(said, [(4, 6), (8, 8)]);
-        assert_eq!(throttle.take(&counts).count(), 0);
+        assert_eq!(throttle.take_suppressed(&counts).count(), 0);
         throttle.reset();
         assert_eq!(throttle.admit(4, 0, &counts), Admission::Yes);
         let none = Throttle::new(0);
@@ -136,7 +137,7 @@ mod tests {
                 let mut admitted = 0;
                 for _ in 0..400 {
                     admitted += usize::from(throttle.admit(4, 1, &counts) != Admission::No);
-                    let sum: u64 = throttle.take(&counts).map(|one| one.count).sum();
+                    let sum: u64 = throttle.take_suppressed(&counts).map(|one| one.count).sum();
                     said.fetch_add(sum, Ordering::Relaxed);
                 }
                 admitted

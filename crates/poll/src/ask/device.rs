@@ -116,7 +116,7 @@ struct Walk {
 
 /// A request on its way.
 #[derive(Debug)]
-enum Sent {
+enum PendingRequest {
     Objects(Vec<usize>),
     /// A request of the plan.
     Bulk(usize),
@@ -275,7 +275,7 @@ impl AskedDevice {
         let walk =
             Walk { root, last, values: Vec::new(), table, is_next, is_over: false, after_us: 0 };
         self.walks.push(walk);
-        self.requests.to_send.push_back(Sent::Walk(self.walks.len() - 1));
+        self.requests.to_send.push_back(PendingRequest::Walk(self.walks.len() - 1));
         self.walks.len() - 1
     }
 
@@ -361,7 +361,9 @@ impl AskedDevice {
             REQUEST_BYTES,
             is_same,
         );
-        self.requests.to_send.extend((0..self.batching.plan.chunks.len()).map(Sent::Bulk));
+        self.requests
+            .to_send
+            .extend((0..self.batching.plan.chunks.len()).map(PendingRequest::Bulk));
         let rest = std::mem::take(&mut self.batching.plan.rest);
         self.put_into_requests(&rest);
         self.batching.plan.rest = rest;
@@ -375,30 +377,30 @@ impl AskedDevice {
             let more = self.objects.list[place].oid.as_bytes().len() + 6;
             if part.len() >= most || bytes + more > REQUEST_BYTES {
                 self.batching.limit.note(part.len());
-                self.requests.to_send.push_back(Sent::Objects(std::mem::take(&mut part)));
+                self.requests.to_send.push_back(PendingRequest::Objects(std::mem::take(&mut part)));
                 bytes = 0;
             }
             part.push(place);
             bytes += more;
         }
         if !part.is_empty() {
-            self.requests.to_send.push_back(Sent::Objects(part));
+            self.requests.to_send.push_back(PendingRequest::Objects(part));
         }
     }
 
     /// Whether a request asks for more than was ever answered.
-    fn is_new(&self, sent: &Sent) -> bool {
+    fn is_new(&self, sent: &PendingRequest) -> bool {
         match sent {
-            Sent::Objects(places) => self.batching.limit.is_new(places.len()),
-            Sent::Bulk(chunk) => {
+            PendingRequest::Objects(places) => self.batching.limit.is_new(places.len()),
+            PendingRequest::Bulk(chunk) => {
                 self.batching.bulk_limit.is_new(self.batching.plan.chunks[*chunk].asked())
             }
-            Sent::Walk(_) => false,
+            PendingRequest::Walk(_) => false,
         }
     }
 
     /// Which of the configured tries a request has.
-    fn tries_of(&self, sent: &Sent) -> Range<u32> {
+    fn tries_of(&self, sent: &PendingRequest) -> Range<u32> {
         let is_new = self.is_new(sent);
         match self.reach.is_answering {
             false if is_new || self.reach.contact == Contact::Unknown => 0..1,
@@ -407,16 +409,16 @@ impl AskedDevice {
         }
     }
 
-    fn send(&mut self, session: &mut SnmpSession<KernelSocket>, sent: Sent) {
+    fn send(&mut self, session: &mut SnmpSession<KernelSocket>, sent: PendingRequest) {
         self.requests.token += 1;
         let (handle, token, tries) =
             (self.settings.handle, self.requests.token, self.tries_of(&sent));
         let result = match &sent {
-            Sent::Objects(places) => {
+            PendingRequest::Objects(places) => {
                 let oids = places.iter().map(|place| self.objects.list[*place].oid.as_ref());
                 session.submit_tries(handle, Asked::Get, oids, token, tries)
             }
-            Sent::Bulk(chunk) => {
+            PendingRequest::Bulk(chunk) => {
                 let chunk = &self.batching.plan.chunks[*chunk];
                 let max_repetitions = chunk.repetitions;
                 let non_repeaters = u16::try_from(chunk.scalars).unwrap_or(0);
@@ -424,7 +426,7 @@ impl AskedDevice {
                 let oids = chunk.begin.iter().map(Oid::as_ref);
                 session.submit_tries(handle, asked, oids, token, tries)
             }
-            Sent::Walk(walk) => {
+            PendingRequest::Walk(walk) => {
                 let max_repetitions = self.settings.max_repetitions;
                 let asked = match self.settings.is_first_version || self.walks[*walk].is_next {
                     true => Asked::GetNext,
@@ -461,7 +463,7 @@ impl AskedDevice {
 
     /// Takes the end of a request.  An answer came at `now_ns`, and by the clock on the wall at
     /// `wall_ns`: each value has the time of its own answer, not that of other requests.
-    pub(super) fn take(
+    pub(super) fn end_request(
         &mut self,
         token: u64,
         result: Result<Pdu<'_>, RequestError>,
@@ -477,9 +479,9 @@ impl AskedDevice {
             self.reach.note_answer(wall_ns);
         }
         match (sent, result) {
-            (Sent::Objects(places), Ok(pdu)) => self.take_objects(&places, &pdu, now_ns),
-            (Sent::Bulk(chunk), Ok(pdu)) => self.take_bulk(chunk, &pdu, now_ns),
-            (Sent::Walk(walk), Ok(pdu)) => self.take_walk(walk, &pdu, now_ns),
+            (PendingRequest::Objects(places), Ok(pdu)) => self.take_objects(&places, &pdu, now_ns),
+            (PendingRequest::Bulk(chunk), Ok(pdu)) => self.take_bulk(chunk, &pdu, now_ns),
+            (PendingRequest::Walk(walk), Ok(pdu)) => self.take_walk(walk, &pdu, now_ns),
             (sent, Err(error @ RequestError::Timeout { .. })) => self.take_silence(sent, error),
             (sent, Err(error)) => self.fail(&sent, error),
         }
@@ -492,11 +494,11 @@ impl AskedDevice {
                 self.reach.note_answer(self.round.now_wall_ns());
                 for sent in std::mem::take(&mut self.reach.unanswered) {
                     match sent {
-                        Sent::Objects(places) if places.len() > 1 => {
+                        PendingRequest::Objects(places) if places.len() > 1 => {
                             self.batching.limit.too_many(places.len());
                             self.batching.again.extend(places);
                         }
-                        Sent::Bulk(chunk) => self.ask_by_get(chunk),
+                        PendingRequest::Bulk(chunk) => self.ask_by_get(chunk),
                         sent => self.requests.to_send.push_back(sent),
                     }
                 }
@@ -508,7 +510,7 @@ impl AskedDevice {
     }
 
     /// Without an answer to a request.
-    fn take_silence(&mut self, sent: Sent, error: RequestError) {
+    fn take_silence(&mut self, sent: PendingRequest, error: RequestError) {
         if !self.reach.is_answering {
             match self.reach.contact {
                 Contact::Away => {}
@@ -519,11 +521,11 @@ impl AskedDevice {
             return;
         }
         match sent {
-            Sent::Objects(places) if self.batching.limit.is_new(places.len()) => {
+            PendingRequest::Objects(places) if self.batching.limit.is_new(places.len()) => {
                 self.batching.limit.too_many(places.len());
                 self.batching.again.extend(places);
             }
-            Sent::Bulk(chunk) => self.ask_by_get(chunk),
+            PendingRequest::Bulk(chunk) => self.ask_by_get(chunk),
             sent => {
                 self.reach.silent_count += 1;
                 self.fail(&sent, error);
@@ -561,9 +563,9 @@ impl AskedDevice {
     }
 
     /// Without an answer to a request that cannot be made smaller.
-    fn fail(&mut self, sent: &Sent, error: RequestError) {
+    fn fail(&mut self, sent: &PendingRequest, error: RequestError) {
         self.round.error.get_or_insert_with(|| error.to_string());
-        if let Sent::Walk(walk) = sent {
+        if let PendingRequest::Walk(walk) = sent {
             self.walks[*walk].is_over = true;
             self.walks[*walk].values.clear();
             self.tables.interfaces.is_walked &= self.walks[*walk].table.is_none();
@@ -579,7 +581,7 @@ impl AskedDevice {
         let mut plan = std::mem::take(&mut self.batching.plan);
         if pdu.head.error_status == ErrorStatus::NO_ERROR {
             let mut found = Vec::new();
-            plan.take(chunk, pdu, &self.objects.list, &mut |place, one| {
+            plan.read_answer(chunk, pdu, &self.objects.list, &mut |place, one| {
                 found.push((place, one.value));
             });
             // Less than was asked for, though the device has more: it does not fit an answer.
@@ -680,7 +682,7 @@ impl AskedDevice {
             self.round.error.get_or_insert_with(|| "a walk has no end".to_owned());
         }
         if !walk.is_over {
-            self.requests.to_send.push_back(Sent::Walk(index));
+            self.requests.to_send.push_back(PendingRequest::Walk(index));
         }
     }
 }

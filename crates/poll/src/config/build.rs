@@ -11,7 +11,7 @@ use crate::options::{
     CloneFolder, LegendColour, PIXELS_MAX, RowCounts, StampPosition, TargetOptions,
 };
 use crate::problem::{ConfigLine, Problems, without_communities, without_secrets};
-use crate::target::grammar::{self, Asked, DeviceText, GrammarRules};
+use crate::target::grammar::{self, DeviceText, GrammarRules, ParsedQuery};
 use crate::target::{
     Arithmetic, ExpressionError, InterfaceSelector, ObjectMethod, ObjectNames, PollTarget, Query,
     RouterObject, SnmpQuery, Variable, VariableSource,
@@ -409,15 +409,17 @@ impl Builder<'_> {
     fn query(
         &mut self,
         text: &str,
-        asked: Asked,
+        asked: ParsedQuery,
         snmp_options: &Arc<SnmpOptions>,
         is_ipv4_only: bool,
         at: Option<&ConfigLine>,
     ) -> Query {
         let text = without_communities(text);
         let (variables, device, conversion) = match asked {
-            Asked::Command(command) => return Query::Program { command },
-            Asked::Objects { variables, device, conversion } => (*variables, device, conversion),
+            ParsedQuery::Command(command) => return Query::Program { command },
+            ParsedQuery::Objects { variables, device, conversion } => {
+                (*variables, device, conversion)
+            }
         };
         for variable in &variables {
             if let VariableSource::Object { name, id, .. } = &variable.source

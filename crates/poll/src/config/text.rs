@@ -27,7 +27,7 @@ pub(super) struct Line<'t> {
 }
 
 /// Where a line is.
-struct Place {
+struct LinePosition {
     /// The file, in `contents`.
     content: usize,
     range: Range<usize>,
@@ -44,7 +44,7 @@ struct Content {
 /// What was read.
 #[derive(Default)]
 pub(super) struct Text {
-    places: Vec<Place>,
+    places: Vec<LinePosition>,
     contents: Vec<Content>,
     pub(super) files: Vec<PathBuf>,
     bytes: usize,
@@ -106,7 +106,7 @@ impl Text {
                         self.add(&found, top, Some(&at), problems);
                     }
                 }
-                None => self.places.push(Place { content, range: begin..end, number }),
+                None => self.places.push(LinePosition { content, range: begin..end, number }),
             }
             begin = end + 1;
         }

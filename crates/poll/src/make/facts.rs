@@ -263,7 +263,7 @@ pub fn facts(
     if request.rules.is_without_interfaces {
         return Ok(device);
     }
-    let mut reader = Reader { agent, device: &mut device };
+    let mut reader = FactsReader { agent, device: &mut device };
     reader.keys();
     reader.columns();
     reader.maker_columns();
@@ -310,7 +310,7 @@ fn system(agent: &mut dyn AgentReader) -> Result<MadeDevice, String> {
     Ok(device)
 }
 
-struct Reader<'a> {
+struct FactsReader<'a> {
     agent: &'a mut dyn AgentReader,
     device: &'a mut MadeDevice,
 }
@@ -320,7 +320,7 @@ fn column(entry: &[u32], number: u32) -> Vec<u32> {
     [entry, &[number]].concat()
 }
 
-impl Reader<'_> {
+impl FactsReader<'_> {
     /// A column.  A device that does not have it answers nothing; one that does not answer is noted,
     /// and no part of the column is taken.
     fn walk(&mut self, name: &'static str, below: &[u32]) -> Vec<(Vec<u32>, AgentValue)> {

@@ -9,7 +9,7 @@ use super::{html_escape, interface_type};
 use text::escape::is_whole;
 
 use crate::script::{Scope, ScriptValue};
-use crate::target::grammar::{self, Asked, FoundQuery, GrammarRules, query_of};
+use crate::target::grammar::{self, FoundQuery, GrammarRules, ParsedQuery, query_of};
 use crate::target::{InterfaceSelector, ObjectNames};
 
 /// Types of interfaces, by the words that filters use.
@@ -521,7 +521,7 @@ fn is_found_by(reference: &str) -> bool {
     let found = grammar::parse(&format!("{}:public@host", escaped(reference)), rules);
     is_whole(text)
         && found.is_ok_and(|found| match &found.queries[..] {
-            [FoundQuery { asked: Asked::Objects { variables, .. }, .. }] => {
+            [FoundQuery { asked: ParsedQuery::Objects { variables, .. }, .. }] => {
                 let is_alone = found.expression.trim().chars().all(|c| query_of(c).is_some());
                 is_alone && variables.iter().all(|one| one.interface == expected)
             }

@@ -32,7 +32,7 @@ const LEFT: i64 = 81;
 const ABOVE: i64 = 14;
 
 /// A picture and what the page says about it.
-pub struct Drawn {
+pub struct DrawnPicture {
     /// The PNG file; empty if the sizes of the target give no picture.
     pub png: Vec<u8>,
     /// Numbers for the page.
@@ -47,11 +47,11 @@ pub fn draw(
     period: PagePeriod,
     now_s: i64,
     time_zone: &TimeZone,
-) -> Drawn {
+) -> DrawnPicture {
     let columns = columns(target, history, period, now_s, time_zone);
     let summary = columns.summary;
     let raster = raster(target, &columns, period, now_s, time_zone);
-    Drawn { png: raster.map(|raster| raster.png()).unwrap_or_default(), summary }
+    DrawnPicture { png: raster.map(|raster| raster.png()).unwrap_or_default(), summary }
 }
 
 /// The numbers of a period, without its picture.

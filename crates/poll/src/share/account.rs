@@ -26,7 +26,7 @@ pub(super) struct PollersAccount {
 }
 
 impl PollersAccount {
-    /// That of a poller.  What a run before knew is taken from the file, if it was of the same bucket.
+    /// The account of a poller.  What a run before knew is taken from the file, if it was of the same bucket.
     pub(super) fn open(path: PathBuf, poller: &str, place: &str) -> Self {
         // A file that cannot be read is written anew.
         let before = read_pollers(&path).ok().flatten();

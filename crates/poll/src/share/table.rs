@@ -35,7 +35,7 @@ const LEASE_MS_MAX: u64 = 86_400_000;
 /// A poller of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Member {
-    /// Its name, which decides what slots it gets.
+    /// The name of the poller, which decides what slots it gets.
     pub(super) name: String,
     /// A random number of the running program: another run is another session.
     pub(super) session: u64,
@@ -53,7 +53,7 @@ pub(super) struct Table {
     pub(super) members: Vec<Member>,
     /// For each slot the place of its owner among the members.
     owners: Vec<Option<u8>>,
-    /// Those that were taken out since they were silent, the latest last.
+    /// Pollers that were taken out since they were silent, the latest last.
     silent: Vec<String>,
 }
 
@@ -122,7 +122,7 @@ impl Table {
         table.to_string().into_bytes()
     }
 
-    /// Those that were taken out since they were silent, and have not come again.
+    /// Pollers that were taken out since they were silent, and have not come again.
     pub(super) fn silent(&self) -> &[String] {
         &self.silent
     }

@@ -288,11 +288,11 @@ impl Parser {
 
     fn level_within(&mut self, level: usize) -> Parsed {
         if level == OF_CHOICE {
-            if self.scanner.take("not") {
+            if self.scanner.take_symbol("not") {
                 return Ok(Arithmetic::Not(Box::new(self.level(OF_CHOICE)?)));
             }
             let condition = self.binary_level(level)?;
-            if !self.scanner.take("?") {
+            if !self.scanner.take_symbol("?") {
                 return Ok(condition);
             }
             let yes = self.level(OF_CHOICE)?;
@@ -312,7 +312,7 @@ impl Parser {
         let mut left = next(self)?;
         let mut count = 0;
         loop {
-            let found = operators.iter().find(|(text, _)| self.scanner.take(text));
+            let found = operators.iter().find(|(text, _)| self.scanner.take_symbol(text));
             let Some((_, operator)) = found else { return Ok(left) };
             count += 1;
             if count > 10 * DEPTH_MAX {
@@ -329,11 +329,11 @@ impl Parser {
         if self.depth > DEPTH_MAX {
             return Err(ExpressionError::Malformed("too many signs".to_owned()));
         }
-        let parsed = if self.scanner.take("-") {
+        let parsed = if self.scanner.take_symbol("-") {
             Ok(Arithmetic::Negated(Box::new(self.unary()?)))
-        } else if self.scanner.take("+") {
+        } else if self.scanner.take_symbol("+") {
             self.unary()
-        } else if self.scanner.take("!") {
+        } else if self.scanner.take_symbol("!") {
             Ok(Arithmetic::Not(Box::new(self.unary()?)))
         } else {
             self.power()
@@ -344,7 +344,7 @@ impl Parser {
 
     fn power(&mut self) -> Parsed {
         let base = self.primary()?;
-        if !self.scanner.take("**") {
+        if !self.scanner.take_symbol("**") {
             return Ok(base);
         }
         // `2 ** -1` and `2 ** 3 ** 2`: the right side comes first.
@@ -388,7 +388,7 @@ impl Parser {
     }
 
     fn expect(&mut self, symbol: &'static str) -> Result<(), ExpressionError> {
-        if self.scanner.take(symbol) {
+        if self.scanner.take_symbol(symbol) {
             return Ok(());
         }
         let found = self.scanner.peek();

@@ -48,7 +48,7 @@ static COMMAND: LazyLock<Regex> = LazyLock::new(|| pattern(r"`((?:\\`|[^`])+)`")
 
 /// What a definition asks.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Asked {
+pub(crate) enum ParsedQuery {
     /// A command.
     Command(String),
     /// Two objects of a device.
@@ -75,7 +75,7 @@ pub(crate) struct DeviceText {
 /// A query and the text it was written as; the same text is asked once.
 pub(crate) struct FoundQuery {
     pub(crate) text: String,
-    pub(crate) asked: Asked,
+    pub(crate) asked: ParsedQuery,
 }
 
 /// The expression's text with one character for each query.
@@ -112,7 +112,7 @@ pub(crate) fn parse(text: &str, rules: GrammarRules<'_>) -> Result<Definition, S
     }
     let mut queries: Vec<FoundQuery> = Vec::new();
     let text = replace(&COMMAND, '`', text, &mut queries, |found| {
-        let asked = Asked::Command(group(found, 1).replace("\\`", "`"));
+        let asked = ParsedQuery::Command(group(found, 1).replace("\\`", "`"));
         Some((group(found, 1).to_owned(), Ok(asked)))
     })?;
     let text = replace(&PAIR, '&', &text, &mut queries, |found| {
@@ -164,7 +164,7 @@ fn simple(text: &str, rules: GrammarRules<'_>) -> Option<FoundQuery> {
     let names = octets(rules, options, bare.len() < text.len());
     let [one, other] = names.map(|name| variable(name, Some(selector.clone()), rules.names).ok());
     let [community, host, options] = [community, host, options].map(str::to_owned);
-    let asked = Asked::Objects {
+    let asked = ParsedQuery::Objects {
         variables: Box::new([one?, other?]),
         device: DeviceText { community, host, options },
         conversion: None,
@@ -177,7 +177,7 @@ fn group<'t>(found: &Captures<'t>, number: usize) -> &'t str {
 }
 
 /// What a query is written as, and what it asks.
-type Found = (String, Result<Asked, String>);
+type ReadQuery = (String, Result<ParsedQuery, String>);
 
 /// Replaces every match of a pattern by its query's character; a match for which there is no query
 /// is left as it is.  A text without `needed` has none.
@@ -186,7 +186,7 @@ fn replace(
     needed: char,
     text: &str,
     queries: &mut Vec<FoundQuery>,
-    query: impl Fn(&Captures<'_>) -> Option<Found>,
+    query: impl Fn(&Captures<'_>) -> Option<ReadQuery>,
 ) -> Result<String, String> {
     if !text.contains(needed) {
         return Ok(text.to_owned());
@@ -227,12 +227,12 @@ fn objects(
     variables: [Result<Variable, String>; 2],
     found: &Captures<'_>,
     first: usize,
-) -> Result<Asked, String> {
+) -> Result<ParsedQuery, String> {
     let [one, other] = variables;
     let host = found.get(first + 1).map_or_else(|| group(found, first + 2), |host| host.as_str());
     let community = group(found, first).replace("\\ ", " ").replace("\\@", "@");
     let options = group(found, first + 3).to_owned();
-    Ok(Asked::Objects {
+    Ok(ParsedQuery::Objects {
         variables: Box::new([one?, other?]),
         device: DeviceText { community, host: host.to_owned(), options },
         conversion: found.get(first + 4).map(|name| name.as_str().to_owned()),
@@ -349,8 +349,10 @@ mod tests {
         let asked = parsed(text).queries.into_iter().map(|query| query.asked);
         asked
             .flat_map(|asked| match asked {
-                Asked::Objects { variables, .. } => variables.map(|one| one.interface).to_vec(),
-                Asked::Command(_) => Vec::new(),
+                ParsedQuery::Objects { variables, .. } => {
+                    variables.map(|one| one.interface).to_vec()
+                }
+                ParsedQuery::Command(_) => Vec::new(),
             })
             .collect()
     }
@@ -385,8 +387,8 @@ mod tests {
     #[test]
     fn objects_are_asked() {
         let of = |text: &str| match parsed(text).queries.swap_remove(0).asked {
-            Asked::Objects { variables, .. } => *variables,
-            Asked::Command(command) => panic!("{command}"),
+            ParsedQuery::Objects { variables, .. } => *variables,
+            ParsedQuery::Command(command) => panic!("{command}"),
         };
         let id = |variable: &Variable| match &variable.source {
             VariableSource::Object { id, method, .. } => (id.to_vec(), *method),

@@ -28,12 +28,18 @@ const BINARY: &str = "<=> ... **= ||= &&= //= <<= >>= ** == != <= >= && || // ..
 
 /// Whether a text is an error to Perl for a reason that can be told.
 pub(super) fn is_wrong(text: &str) -> bool {
-    Reader { rest: text, open: Vec::new(), choices: 0, wants_operand: true, is_at_begin: true }
-        .read()
-        .is_none()
+    ExpressionReader {
+        rest: text,
+        open: Vec::new(),
+        choices: 0,
+        wants_operand: true,
+        is_at_begin: true,
+    }
+    .read()
+    .is_none()
 }
 
-struct Reader<'a> {
+struct ExpressionReader<'a> {
     rest: &'a str,
     /// The partners of open brackets.
     open: Vec<char>,
@@ -52,7 +58,7 @@ fn word_end(text: &str) -> usize {
     text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len())
 }
 
-impl Reader<'_> {
+impl ExpressionReader<'_> {
     /// `None` at an error.
     fn read(&mut self) -> Option<()> {
         loop {

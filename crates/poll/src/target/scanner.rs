@@ -81,7 +81,7 @@ impl Scanner {
     }
 
     /// Takes a symbol or an operator that is a word, if it is next.
-    pub(super) fn take(&mut self, wanted: &str) -> bool {
+    pub(super) fn take_symbol(&mut self, wanted: &str) -> bool {
         let is_next = match self.tokens.get(self.next) {
             Some(Token::Symbol(symbol)) => *symbol == wanted,
             Some(Token::Word(word)) => word == wanted,

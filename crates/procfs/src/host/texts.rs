@@ -20,7 +20,7 @@ const TEXTS_BYTES_MAX: usize = 32 << 20;
 
 /// Copies of texts, as of one tick.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct TextCopies {
     tick: u64,
     /// Paths and texts, alternating.
     bytes: Vec<u8>,
@@ -29,7 +29,7 @@ pub(super) struct Kept {
     left_out: u64,
 }
 
-impl Kept {
+impl TextCopies {
     fn begin(&mut self, tick: u64) {
         if self.tick != tick {
             self.tick = tick;
@@ -96,7 +96,7 @@ impl Host {
         let files = self.files.iter().flatten().filter(read);
         let files = files.map(|file| (file.path.as_bytes(), &file.buffer[..file.len]));
         let kept = self.kept.iter().filter(|kept| kept.tick == self.tick);
-        files.chain(kept.flat_map(Kept::iter))
+        files.chain(kept.flat_map(TextCopies::iter))
     }
 }
 

@@ -96,7 +96,7 @@ fn fitted(archives: &[ArchiveSpan], step_seconds: u64) -> Vec<ArchiveSpan> {
 
 /// How a write ended.
 #[derive(Debug)]
-pub(super) enum Written {
+pub(super) enum WriteOutcome {
     /// All rows are in the file, apart from so many that are not newer than its last update.
     Done { past: u64 },
     /// The file would make the folder larger than its limit: it is not begun.
@@ -125,7 +125,7 @@ pub(super) struct SeriesFile {
     last_us: i64,
     /// When what waits is to be written; `None` if nothing waits.
     pub(super) due_us: Option<i64>,
-    opened: Option<Opened>,
+    opened: Option<OpenedDatabase>,
     /// The field of each of the file's sources, once the daemon has said which it has.
     pub(super) sources: Option<Vec<Option<usize>>>,
     /// Whether the user knows for which fields the daemon's file has no source.
@@ -139,7 +139,7 @@ pub(super) struct SeriesFile {
 }
 
 #[derive(Debug)]
-struct Opened {
+struct OpenedDatabase {
     file: File,
     /// Where each field of the plan is among the file's sources.
     targets: Vec<usize>,
@@ -233,13 +233,13 @@ impl SeriesFile {
     }
 
     /// Writes all rows that wait; they stay if that fails.
-    pub(super) fn write(&mut self, writing: &mut Writing<'_>) -> Result<Written, rrd::Error> {
+    pub(super) fn write(&mut self, writing: &mut Writing<'_>) -> Result<WriteOutcome, rrd::Error> {
         if self.times_us.is_empty() {
             self.due_us = None;
-            return Ok(Written::Done { past: 0 });
+            return Ok(WriteOutcome::Done { past: 0 });
         }
         let Some(mut opened) = self.take_locked(writing)? else {
-            return Ok(Written::BeyondLimit);
+            return Ok(WriteOutcome::BeyondLimit);
         };
         let width = self.plan.fields.len();
         let times = self.times_us.iter();
@@ -253,7 +253,7 @@ impl SeriesFile {
         let past = done?;
         self.opened = Some(opened);
         self.clear();
-        Ok(Written::Done { past })
+        Ok(WriteOutcome::Done { past })
     }
 
     /// Drops rows until a time, in seconds since 1970; how many of them say something.
@@ -302,7 +302,10 @@ impl SeriesFile {
     }
 
     /// The file, open and locked; made if it is not there.  `None`: there is no room for it.
-    fn take_locked(&mut self, writing: &mut Writing<'_>) -> Result<Option<Opened>, rrd::Error> {
+    fn take_locked(
+        &mut self,
+        writing: &mut Writing<'_>,
+    ) -> Result<Option<OpenedDatabase>, rrd::Error> {
         let named = |error| match error {
             rrd::Error::Locked => rrd::Error::Locked.of(&self.path),
             error => error,
@@ -348,10 +351,10 @@ impl SeriesFile {
     }
 
     /// Finds the fields in a file that may be older than the plan, and adds those that are missing.
-    fn adopt(&self, file: File, writing: &mut Writing<'_>) -> Result<Opened, rrd::Error> {
+    fn adopt(&self, file: File, writing: &mut Writing<'_>) -> Result<OpenedDatabase, rrd::Error> {
         let plan = Arc::clone(&self.plan);
         if let Some(targets) = targets(&plan, &file) {
-            return Ok(Opened { file, targets });
+            return Ok(OpenedDatabase { file, targets });
         }
         let header = file.header();
         let has = |name: &&String| header.source_index(name).is_some();
@@ -379,7 +382,7 @@ impl SeriesFile {
         let targets = found.ok_or_else(|| {
             rrd::Error::Argument("the data sources cannot be added".into()).of(&self.path)
         })?;
-        Ok(Opened { file, targets })
+        Ok(OpenedDatabase { file, targets })
     }
 }
 

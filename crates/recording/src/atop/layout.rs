@@ -449,7 +449,7 @@ const MEMORY_SINCE_8: &[(&str, Form)] = &[
     ("anonymous_huge", LevelPages),
 ];
 
-/// Of the numbers of memory since 2.8 those of sockets.
+/// The numbers of sockets among those of memory, since 2.8.
 const SOCKETS: &[(&str, Form)] = &[
     ("", Level),
     ("", Level),

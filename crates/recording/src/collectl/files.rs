@@ -27,7 +27,7 @@ const SLABINFO_HEADING: &[u8] = b"slabinfo - version: 2.1\n\
 
 /// Files with a fixed index, found without a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
+enum FixedFile {
     Stat,
     Loadavg,
     Diskstats,
@@ -49,25 +49,25 @@ enum Known {
     Sensors,
 }
 
-const KNOWN: [(Known, &str); 18] = [
-    (Known::Stat, "/proc/stat"),
-    (Known::Loadavg, "/proc/loadavg"),
-    (Known::Diskstats, "/proc/diskstats"),
-    (Known::NetDev, "/proc/net/dev"),
-    (Known::Interrupts, "/proc/interrupts"),
-    (Known::Meminfo, "/proc/meminfo"),
-    (Known::Vmstat, "/proc/vmstat"),
-    (Known::Snmp, "/proc/net/snmp"),
-    (Known::Netstat, "/proc/net/netstat"),
-    (Known::NfsClient, "/proc/net/rpc/nfs"),
-    (Known::NfsServer, "/proc/net/rpc/nfsd"),
-    (Known::Sockstat, "/proc/net/sockstat"),
-    (Known::Buddyinfo, "/proc/buddyinfo"),
-    (Known::DentryState, "/proc/sys/fs/dentry-state"),
-    (Known::InodeNr, "/proc/sys/fs/inode-nr"),
-    (Known::FileNr, "/proc/sys/fs/file-nr"),
-    (Known::Slabinfo, "/proc/slabinfo"),
-    (Known::Sensors, "/collectl/ipmi"),
+const KNOWN: [(FixedFile, &str); 18] = [
+    (FixedFile::Stat, "/proc/stat"),
+    (FixedFile::Loadavg, "/proc/loadavg"),
+    (FixedFile::Diskstats, "/proc/diskstats"),
+    (FixedFile::NetDev, "/proc/net/dev"),
+    (FixedFile::Interrupts, "/proc/interrupts"),
+    (FixedFile::Meminfo, "/proc/meminfo"),
+    (FixedFile::Vmstat, "/proc/vmstat"),
+    (FixedFile::Snmp, "/proc/net/snmp"),
+    (FixedFile::Netstat, "/proc/net/netstat"),
+    (FixedFile::NfsClient, "/proc/net/rpc/nfs"),
+    (FixedFile::NfsServer, "/proc/net/rpc/nfsd"),
+    (FixedFile::Sockstat, "/proc/net/sockstat"),
+    (FixedFile::Buddyinfo, "/proc/buddyinfo"),
+    (FixedFile::DentryState, "/proc/sys/fs/dentry-state"),
+    (FixedFile::InodeNr, "/proc/sys/fs/inode-nr"),
+    (FixedFile::FileNr, "/proc/sys/fs/file-nr"),
+    (FixedFile::Slabinfo, "/proc/slabinfo"),
+    (FixedFile::Sensors, "/collectl/ipmi"),
 ];
 
 struct KernelFile {
@@ -97,7 +97,7 @@ pub(super) struct KernelFiles {
 impl KernelFiles {
     /// No text yet.
     pub(super) fn new(header: &Header) -> Self {
-        let file = |(_, path): &(Known, &str)| KernelFile {
+        let file = |(_, path): &(FixedFile, &str)| KernelFile {
             path: (*path).to_owned(),
             text: Vec::new(),
             is_put: false,
@@ -127,7 +127,7 @@ impl KernelFiles {
 
     /// Whether the interval has slabs.
     pub(super) fn has_slabs(&self) -> bool {
-        self.slub.seen() || !self.files[Known::Slabinfo as usize].text.is_empty()
+        self.slub.seen() || !self.files[FixedFile::Slabinfo as usize].text.is_empty()
     }
 
     /// Whether the interval has processes.
@@ -137,7 +137,7 @@ impl KernelFiles {
 
     /// Whether the interval has sensors.
     pub(super) fn has_sensors(&self) -> bool {
-        !self.files[Known::Sensors as usize].text.is_empty()
+        !self.files[FixedFile::Sensors as usize].text.is_empty()
     }
 
     /// Puts the interval's text into the host; removes files that the interval does not have.
@@ -146,7 +146,7 @@ impl KernelFiles {
             host.put(&path, Some(text.as_bytes()));
         }
         if self.slub.seen() {
-            let text = &mut self.files[Known::Slabinfo as usize].text;
+            let text = &mut self.files[FixedFile::Slabinfo as usize].text;
             text.extend_from_slice(SLABINFO_HEADING);
             self.slub.push(text);
         }
@@ -172,24 +172,24 @@ impl KernelFiles {
                 self.processes.add_line(tag, rest);
             }
             b"Slab" if self.is_slub => self.slub.add_line(rest),
-            b"Slab" => self.add_below(Known::Slabinfo, SLABINFO_HEADING, rest),
-            b"disk" => self.add(Known::Diskstats, rest),
-            b"Net" => self.add_below(Known::NetDev, NET_DEV_HEADING, rest),
+            b"Slab" => self.add_below(FixedFile::Slabinfo, SLABINFO_HEADING, rest),
+            b"disk" => self.add(FixedFile::Diskstats, rest),
+            b"Net" => self.add_below(FixedFile::NetDev, NET_DEV_HEADING, rest),
             b"int" => self.take_interrupt(rest),
-            b"load" => self.add(Known::Loadavg, rest),
-            b"buddy" => self.add(Known::Buddyinfo, rest),
-            b"ipmi:" => self.add(Known::Sensors, rest),
-            b"sock" => self.add(Known::Sockstat, rest),
-            b"fs-ds" => self.add(Known::DentryState, rest),
-            b"fs-is" => self.add(Known::InodeNr, rest),
-            b"fs-fnr" => self.add(Known::FileNr, rest),
+            b"load" => self.add(FixedFile::Loadavg, rest),
+            b"buddy" => self.add(FixedFile::Buddyinfo, rest),
+            b"ipmi:" => self.add(FixedFile::Sensors, rest),
+            b"sock" => self.add(FixedFile::Sockstat, rest),
+            b"fs-ds" => self.add(FixedFile::DentryState, rest),
+            b"fs-is" => self.add(FixedFile::InodeNr, rest),
+            b"fs-fnr" => self.add(FixedFile::FileNr, rest),
             b"numai" => self.take_node(rest, "meminfo", rest),
             b"numas" => {
                 let text = rest.splitn(3, |&byte| byte == b' ').nth(2).unwrap_or_default();
                 self.take_node(rest, "numastat", text);
             }
             b"intr" | b"ctxt" | b"processes" | b"procs_running" | b"procs_blocked" => {
-                self.add(Known::Stat, line);
+                self.add(FixedFile::Stat, line);
             }
             b"TcpExt:" => self.take_old_tcp(rest),
             _ => self.take_by_prefix(line, tag, rest),
@@ -205,28 +205,28 @@ impl KernelFiles {
             } else if !number.is_empty() {
                 return;
             }
-            self.add(Known::Stat, line);
+            self.add(FixedFile::Stat, line);
         } else if tag.starts_with(b"tcp-") {
-            let file = if tag.ends_with(b"Ext:") { Known::Netstat } else { Known::Snmp };
+            let file = if tag.ends_with(b"Ext:") { FixedFile::Netstat } else { FixedFile::Snmp };
             self.add(file, &line[4..]);
         } else if tag.starts_with(b"nfsc-") {
-            self.add(Known::NfsClient, &line[5..]);
+            self.add(FixedFile::NfsClient, &line[5..]);
         } else if tag.starts_with(b"nfss-") {
-            self.add(Known::NfsServer, &line[5..]);
+            self.add(FixedFile::NfsServer, &line[5..]);
         } else if tag.starts_with(b"ib") && tag.get(2).is_some_and(u8::is_ascii_digit) {
             self.take_infiniband(tag, rest);
         } else if tag.ends_with(b":") && tag[0].is_ascii_uppercase() {
-            self.add(Known::Meminfo, line);
+            self.add(FixedFile::Meminfo, line);
         } else if is_vmstat(tag, rest) {
-            self.add(Known::Vmstat, line);
+            self.add(FixedFile::Vmstat, line);
         }
     }
 
-    fn add(&mut self, known: Known, line: &[u8]) {
+    fn add(&mut self, known: FixedFile, line: &[u8]) {
         append(&mut self.files[known as usize].text, line);
     }
 
-    fn add_below(&mut self, known: Known, heading: &[u8], line: &[u8]) {
+    fn add_below(&mut self, known: FixedFile, heading: &[u8], line: &[u8]) {
         let text = &mut self.files[known as usize].text;
         if text.is_empty() {
             text.extend_from_slice(heading);
@@ -236,7 +236,7 @@ impl KernelFiles {
 
     /// A line of `/proc/interrupts`, whose heading, the names of the CPUs, is not recorded.
     fn take_interrupt(&mut self, line: &[u8]) {
-        let text = &mut self.files[Known::Interrupts as usize].text;
+        let text = &mut self.files[FixedFile::Interrupts as usize].text;
         if text.is_empty() {
             let counts = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
             let is_number = |word: &&[u8]| word.iter().all(u8::is_ascii_digit);
@@ -308,9 +308,9 @@ impl KernelFiles {
             let name = known.map_or_else(|| format!(" Unnamed{index}"), |(_, n)| format!(" {n}"));
             names.extend_from_slice(name.as_bytes());
         }
-        self.add(Known::Netstat, &names);
+        self.add(FixedFile::Netstat, &names);
         let values = [b"TcpExt: ", rest].concat();
-        self.add(Known::Netstat, &values);
+        self.add(FixedFile::Netstat, &values);
     }
 
     /// The index of the file `self.path`, created if necessary; `None` if there are too many.

@@ -3,7 +3,7 @@
 
 use sample::{Field, Unit};
 
-use super::{Item, Places};
+use super::{Item, RowIndexes};
 use crate::imported::{ImportedRow, pair, text};
 
 /// The most rows of a record: 256 CPUs with 4,096 interrupts.
@@ -222,7 +222,7 @@ impl Activity {
 #[derive(Default)]
 pub(super) struct Rows {
     rows: Vec<ImportedRow>,
-    places: Places,
+    places: RowIndexes,
 }
 
 impl Rows {

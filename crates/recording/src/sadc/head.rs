@@ -64,7 +64,7 @@ pub struct SadcContents {
 /// What a file says of one of its activities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SadcActivity {
-    /// Its number.
+    /// The number of the activity.
     pub id: u32,
     /// The number of its format.
     pub format: u32,

@@ -41,7 +41,7 @@ impl Layout {
         })
     }
 
-    /// Of a structure of an old file, which may end before its last numbers.
+    /// The input of a structure of an old file, which may end before its last numbers.
     pub(super) fn old(input: &Input, structure: &'static Structure, bytes: u32) -> Self {
         Layout {
             bytes: bytes as usize,

@@ -29,7 +29,7 @@ const TO_9: [usize; 10] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 const TO_10: [usize; 11] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 const TO_16: [usize; 17] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
 
-/// Of the header of a record: the time of all CPUs, that of the machine, and that since the epoch.
+/// The header of a record: the time of all CPUs, that of the machine, and that since the epoch.
 pub(super) static RECORD: Structure =
     of(&[long(&[9, 0]), Run { align: 16, stride: 8, bytes: 0, kind: 0, places: &[1] }], 8);
 

@@ -61,13 +61,13 @@ pub struct SadcWriter<W> {
     /// The name of the file, for errors.
     path: PathBuf,
     out: W,
-    activities: Vec<Written>,
+    activities: Vec<WrittenActivity>,
     bytes: Vec<u8>,
 }
 
 /// An activity of the file.
 #[derive(Debug)]
-struct Written {
+struct WrittenActivity {
     activity: &'static Activity,
     /// How many items the first record has.
     items: usize,
@@ -117,9 +117,9 @@ impl SadcWriter<File> {
 }
 
 /// The activities of which a record has values.
-fn written(meta: &Meta, rows: &[ImportedRow]) -> Vec<Written> {
+fn written(meta: &Meta, rows: &[ImportedRow]) -> Vec<WrittenActivity> {
     let (by_source, cpus) = (BySource::of(rows), meta.cpus());
-    newest().filter_map(|activity| Written::of(activity, &by_source, cpus)).collect()
+    newest().filter_map(|activity| WrittenActivity::of(activity, &by_source, cpus)).collect()
 }
 
 impl<W: Write> SadcWriter<W> {
@@ -226,7 +226,7 @@ fn is_same(found: &[u8], head: &[u8]) -> bool {
 }
 
 /// What stands before the first record.
-fn head(meta: &Meta, time: SadcTime, activities: &[Written]) -> Vec<u8> {
+fn head(meta: &Meta, time: SadcTime, activities: &[WrittenActivity]) -> Vec<u8> {
     let mut names = Vec::new();
     for key in ["system", "host", "kernel", "architecture"] {
         let usual = if key == "system" { "Linux" } else { "" };
@@ -321,7 +321,7 @@ struct Item<'a> {
     texts: Vec<(&'a [u8], usize)>,
 }
 
-impl Written {
+impl WrittenActivity {
     /// How an activity is written; `None` if the record has nothing of it.
     fn of(activity: &'static Activity, rows: &BySource<'_>, cpus: usize) -> Option<Self> {
         let has = |row: &Labelled<'_>| row.row.cells.iter().any(|(field, _)| activity.has(field));
@@ -337,7 +337,7 @@ impl Written {
                 }
             }
         }
-        let mut written = Written { activity, items: 0, parts };
+        let mut written = WrittenActivity { activity, items: 0, parts };
         let has_cpus = || rows.rows(activity.source).iter().any(|row| row.second.is_some());
         written.items = match activity.names {
             // Old files have them of all CPUs only.

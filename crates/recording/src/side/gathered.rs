@@ -22,11 +22,11 @@ pub(super) struct Gathered {
 impl Gathered {
     /// Adds the next value.
     pub(super) fn add(&mut self, value: Option<u64>) {
-        let Some(value) = value else { return self.go_on(MISSING) };
+        let Some(value) = value else { return self.repeat(MISSING) };
         let step = zigzag(value.wrapping_sub(self.value));
         self.value = value;
         if step == 0 {
-            return self.go_on(SAME);
+            return self.repeat(SAME);
         }
         self.end_run();
         if step >> 62 == 0 {
@@ -37,7 +37,7 @@ impl Gathered {
         }
     }
 
-    fn go_on(&mut self, kind: u64) {
+    fn repeat(&mut self, kind: u64) {
         if self.run.0 != kind {
             self.end_run();
         }
@@ -51,9 +51,9 @@ impl Gathered {
         self.run = (CHANGE, 0);
     }
 
-    /// Gives all values: those that are there to `values`, and to `runs` how many are missing and how
+    /// Appends the values that are there to `values`, and to `runs` how many are missing and how
     /// many follow, in turn.
-    pub(super) fn give(&mut self, values: &mut Vec<u64>, runs: &mut Vec<(u64, u64)>) {
+    pub(super) fn append_to(&mut self, values: &mut Vec<u64>, runs: &mut Vec<(u64, u64)>) {
         self.end_run();
         values.clear();
         runs.clear();
@@ -95,7 +95,7 @@ mod tests {
             let mut gathered = Gathered::default();
             column.iter().for_each(|&value| gathered.add(value));
             let (mut values, mut runs) = (Vec::new(), Vec::new());
-            gathered.give(&mut values, &mut runs);
+            gathered.append_to(&mut values, &mut runs);
             let mut values = values.into_iter();
             let mut again = Vec::new();
             for (missing, count) in runs {

@@ -206,7 +206,7 @@ impl Part {
         Part { bytes, pieces: vec![piece], plain_bytes: lengths.0 }
     }
 
-    /// Its columns, which are numbered from 0.
+    /// The number of columns of the part.
     pub(super) fn columns(&self) -> usize {
         self.pieces.last().map_or(0, |piece| piece.columns.end)
     }

@@ -60,7 +60,7 @@ impl SideSegment {
         self.first_block..=self.last_block
     }
 
-    /// Its place in the side file and the sum of its directory: no other segment of a recording has both.
+    /// Place in the side file and sum of the directory: no other segment of a recording has both.
     #[must_use]
     pub fn key(&self) -> (u64, u32) {
         (self.at, self.directory_crc)
@@ -166,9 +166,9 @@ impl SideFile {
         fields: &[usize],
     ) -> Option<SideColumns> {
         let directory = self.directory(segment)?;
-        let places = Places::find(&directory, source, fields, segment.parts_at()).ok()?;
-        let part = |place: Place| Part::parse(self.bytes(place)?).ok();
-        let whole = |place: Place| part(place)?.whole(&self.unpacker).ok();
+        let places = SectionRanges::find(&directory, source, fields, segment.parts_at()).ok()?;
+        let part = |place: ByteRange| Part::parse(self.bytes(place)?).ok();
+        let whole = |place: ByteRange| part(place)?.whole(&self.unpacker).ok();
         let ticks = ticks(&whole(places.ticks)?).ok()?;
         let mut columns = SideColumns::read(&whole(places.head)?, &ticks).ok()?;
         columns.unpacker = self.unpacker.clone();
@@ -190,7 +190,7 @@ impl SideFile {
         let mut places = Vec::new();
         each_place(&directory, segment.parts_at(), |listed, place| places.push((listed, place)))
             .ok()?;
-        let mut part = |place: Place| {
+        let mut part = |place: ByteRange| {
             let part = Part::parse(self.bytes(place)?).ok()?;
             left = left.checked_sub(part.size_bytes())?;
             part.whole(&self.unpacker).ok()
@@ -233,7 +233,7 @@ impl SideFile {
         self.segments.iter().take_while(is_sound).count()
     }
 
-    fn bytes(&self, (at, length): Place) -> Option<Vec<u8>> {
+    fn bytes(&self, (at, length): ByteRange) -> Option<Vec<u8>> {
         // Allocate memory only for bytes that the file has.
         if length > PART_BYTES_MAX || at.checked_add(length)? > self.end {
             return None;
@@ -249,12 +249,12 @@ pub(super) struct WholeSegment {
     pub(super) ticks: Vec<u64>,
     pub(super) moments: Plain,
     pub(super) heads: Vec<Plain>,
-    /// Of each source its fields.
+    /// The parts of each source, one for each field.
     pub(super) parts: Vec<Vec<Plain>>,
 }
 
 /// Offset and length.
-type Place = (u64, u64);
+type ByteRange = (u64, u64);
 
 /// What a length in the directory is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,7 +272,7 @@ enum Listed {
 fn each_place(
     directory: &[u8],
     mut at: u64,
-    mut each: impl FnMut(Listed, Place),
+    mut each: impl FnMut(Listed, ByteRange),
 ) -> Result<(), Corrupt> {
     let mut bytes = Bytes::new(directory);
     let mut give = |listed: Listed, length: u64| {
@@ -291,19 +291,19 @@ fn each_place(
 }
 
 /// Where the ticks, the head of a source and the parts of some fields are.
-struct Places {
-    ticks: Place,
-    head: Place,
-    parts: Vec<Place>,
+struct SectionRanges {
+    ticks: ByteRange,
+    head: ByteRange,
+    parts: Vec<ByteRange>,
 }
 
-impl Places {
+impl SectionRanges {
     fn find(
         directory: &[u8],
         source: usize,
         fields: &[usize],
         first: u64,
-    ) -> Result<Places, Corrupt> {
+    ) -> Result<SectionRanges, Corrupt> {
         let (mut ticks, mut head, mut all) = (None, None, Vec::new());
         each_place(directory, first, |listed, place| match listed {
             Listed::Ticks => ticks = Some(place),
@@ -311,13 +311,13 @@ impl Places {
             Listed::Field(of, _) if of == source => all.push(place),
             _ => {}
         })?;
-        let parts: Option<Vec<Place>> =
+        let parts: Option<Vec<ByteRange>> =
             fields.iter().map(|&field| all.get(field).copied()).collect();
         let missing = Corrupt("it has too few sources or fields");
         let (Some(ticks), Some(head), Some(parts)) = (ticks, head, parts) else {
             return Err(missing);
         };
-        Ok(Places { ticks, head, parts })
+        Ok(SectionRanges { ticks, head, parts })
     }
 }
 

@@ -64,7 +64,7 @@ impl SideSamples {
     pub fn next(&mut self, snapshot: &mut Snapshot) -> Result<bool, Corrupt> {
         let is_sample = self.replay.next(&mut self.state)?;
         if is_sample {
-            self.state.give(&self.mappings, &self.focus, snapshot);
+            self.state.copy_to(&self.mappings, &self.focus, snapshot);
         }
         Ok(is_sample)
     }
@@ -99,7 +99,7 @@ struct SourceReplay {
     readings: Vec<Reading>,
     /// Readings that were replayed.
     done: usize,
-    /// Of each field its columns.
+    /// The columns of each field.
     parts: Vec<Plain>,
     /// The columns that change, instance by instance, and for each instance its first one.
     streams: Vec<Live>,
@@ -351,7 +351,7 @@ mod tests {
             let mappings = [Mapping::new(&schemas[0], &[])];
             if let Ok(mut replay) = SideReplay::begin(whole, &schemas, first, &mut state) {
                 while let Ok(true) = replay.next(&mut state) {
-                    state.give(&mappings, &[Focus::Whole], &mut snapshot);
+                    state.copy_to(&mappings, &[Focus::Whole], &mut snapshot);
                 }
             }
         }

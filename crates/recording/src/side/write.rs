@@ -60,7 +60,7 @@ pub fn write_side_file(recording: &Path) -> Result<SideWritten, Error> {
     reader.seek_after_block(writer.covered);
     let mut snapshot = Snapshot::new(&reader.defs());
     while !writer.is_done && reader.next(&mut snapshot)? == ReadOutcome::Sample {
-        writer.take(&reader, &snapshot)?;
+        writer.add_sample(&reader, &snapshot)?;
     }
     writer.finish(&reader)
 }
@@ -151,7 +151,7 @@ impl SideWriter {
     ///
     /// # Errors
     /// The side file cannot be written.
-    pub fn take(&mut self, reader: &Reader, snapshot: &Snapshot) -> Result<(), Error> {
+    pub fn add_sample(&mut self, reader: &Reader, snapshot: &Snapshot) -> Result<(), Error> {
         let number = reader.block_number();
         self.is_done |= reader.is_open_block();
         if self.is_done || number <= self.covered {
@@ -558,7 +558,7 @@ impl SourceColumns {
         for field in 0..width {
             let mut part = Pieces::default();
             for cell in self.cells.iter_mut().skip(field).step_by(width) {
-                cell.give(&mut values, &mut runs);
+                cell.append_to(&mut values, &mut runs);
                 encoder.write(&values, &runs, &mut part.open);
                 part.end_column();
             }

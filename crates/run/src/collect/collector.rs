@@ -11,9 +11,9 @@ use super::compressed::{CompressionCommands, Compressor};
 use super::groups::GroupedOutput;
 use super::latest::LatestLines;
 use super::lines::{LineStreams, Outlet};
-use super::order::{Held, Order, Piece, Store};
+use super::order::{HeldOutput, HeldPart, Order, Store};
 use super::results::{self, Saved};
-use super::sink::{self, Buffers, Made, Marks, Sink, Text};
+use super::sink::{self, Buffers, GeneratedBytes, Marks, Sink, Text};
 use super::slot::Slot;
 use super::space::Space;
 use super::temporary::Temporary;
@@ -292,12 +292,12 @@ impl Collector {
         Ok(None)
     }
 
-    fn write_held(&mut self, held: Held) -> Result<JobResult, CollectError> {
+    fn write_held(&mut self, held: HeldOutput) -> Result<JobResult, CollectError> {
         self.outputs.write(&held.finished, &held.texts(&self.store), held.name.as_deref())?;
-        let Held { mut finished, pieces, .. } = held;
-        if let Piece::Compressed(file) = &pieces[0] {
+        let HeldOutput { mut finished, pieces, .. } = held;
+        if let HeldPart::Compressed(file) = &pieces[0] {
             // Only now is it known.
-            finished.receive_bytes += Made::length(file);
+            finished.receive_bytes += GeneratedBytes::length(file);
         }
         self.store.release(pieces)?;
         Ok(finished)
@@ -481,18 +481,18 @@ impl Collector {
                 order.end(slot.seq, None);
             }
         } else {
-            let mut pieces = [Piece::Nothing, Piece::Nothing];
+            let mut pieces = [HeldPart::Nothing, HeldPart::Nothing];
             for which in 0..2 {
                 pieces[which] = match &mut slot.files[which] {
                     file if store.wants_file(lengths[which]) => match file.take() {
                         Some(file) => store.hold_file(file, lengths[which]),
-                        None => Piece::Nothing,
+                        None => HeldPart::Nothing,
                     },
                     _ => store.hold(slot.texts(lengths)[which].source)?,
                 };
             }
             let (tag, heading) = (slot.tag.to_owned(), slot.heading.to_owned());
-            let held = Held { finished, tag, heading, pieces, name };
+            let held = HeldOutput { finished, tag, heading, pieces, name };
             match groups {
                 Some(groups) => groups.hold(slot.group, held),
                 None => order.end(slot.seq, Some(Box::new(held))),
@@ -537,17 +537,17 @@ impl Collector {
         let Collector { slots, order, groups, store, .. } = self;
         let slot = &mut slots[index];
         let (seq, group) = (slot.seq, slot.group);
-        let mut pieces = [Piece::Nothing, Piece::Nothing];
+        let mut pieces = [HeldPart::Nothing, HeldPart::Nothing];
         for (piece, compressor) in pieces.iter_mut().zip(&mut slot.compressors) {
             let Some(compressor) = compressor.take() else { continue };
             *piece = store.hold_compressed(compressor.finish(compression)?)?;
         }
         finished.receive_bytes += slot.texts([0, 0])[0].length();
-        if let Piece::Spooled(_, length) = pieces[0] {
+        if let HeldPart::Spooled(_, length) = pieces[0] {
             finished.receive_bytes += length;
         }
         let (tag, heading) = (slot.tag.to_owned(), slot.heading.to_owned());
-        let held = Held { finished, tag, heading, pieces, name: None };
+        let held = HeldOutput { finished, tag, heading, pieces, name: None };
         match groups {
             Some(groups) => groups.hold(group, held),
             None if keeps_order && !order.is_first(seq) => order.end(seq, Some(Box::new(held))),
@@ -601,7 +601,7 @@ impl Collector {
         }
         let pieces = lines.take_pieces(store)?;
         let (tag, heading) = (slot.tag.to_owned(), slot.heading.to_owned());
-        let held = Held { finished, tag, heading, pieces, name: None };
+        let held = HeldOutput { finished, tag, heading, pieces, name: None };
         order.end(slot.seq, Some(Box::new(held)));
         Ok(())
     }

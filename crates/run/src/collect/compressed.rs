@@ -20,7 +20,7 @@ use rustix::fs::SeekFrom;
 use rustix::pipe::PipeFlags;
 
 use super::CollectError;
-use super::sink::Made;
+use super::sink::GeneratedBytes;
 use super::temporary::Temporary;
 
 /// The shell commands by which temporary files are written and read.
@@ -117,7 +117,7 @@ impl Compressor {
     }
 }
 
-impl Made for Compressed {
+impl GeneratedBytes for Compressed {
     fn length(&self) -> u64 {
         self.length.get()
     }

@@ -5,20 +5,20 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::order::Held;
+use super::order::HeldOutput;
 
 /// The held output of jobs, by group.
 #[derive(Debug)]
 pub(super) struct GroupedOutput {
     keep_order: bool,
     /// Groups with jobs to come.
-    unfinished: BTreeMap<usize, Vec<Held>>,
+    unfinished: BTreeMap<usize, Vec<HeldOutput>>,
     /// Ended groups that wait for groups of smaller numbers.
-    ended: BTreeMap<usize, Vec<Held>>,
+    ended: BTreeMap<usize, Vec<HeldOutput>>,
     /// With `--keep-order` the group that is written next.
     next: usize,
     /// Jobs that are to be written now.
-    ready: VecDeque<Held>,
+    ready: VecDeque<HeldOutput>,
 }
 
 impl GroupedOutput {
@@ -34,7 +34,7 @@ impl GroupedOutput {
     }
 
     /// Holds the output of a job of the group.
-    pub(super) fn hold(&mut self, group: usize, held: Held) {
+    pub(super) fn hold(&mut self, group: usize, held: HeldOutput) {
         self.unfinished.entry(group).or_default().push(held);
     }
 
@@ -60,7 +60,7 @@ impl GroupedOutput {
     }
 
     /// The next job to be written.
-    pub(super) fn next_ready(&mut self) -> Option<Held> {
+    pub(super) fn next_ready(&mut self) -> Option<HeldOutput> {
         self.ready.pop_front()
     }
 

@@ -14,7 +14,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::CollectError;
 use super::latest::LatestLines;
-use super::order::{Piece, Store};
+use super::order::{HeldPart, Store};
 use super::sink::{self, Buffers, CHUNK_BYTES, Marks, Sink, Source, Text};
 use super::temporary::Temporary;
 
@@ -88,7 +88,7 @@ impl Unwritten {
     }
 
     /// Takes all bytes, to be held until the job's turn comes.
-    fn take_piece(&mut self, store: &mut Store) -> Result<Piece, CollectError> {
+    fn take_piece(&mut self, store: &mut Store) -> Result<HeldPart, CollectError> {
         let length = self.length();
         let file_holds_all = self.file_done == 0 && self.file_bytes > 0;
         if file_holds_all
@@ -233,7 +233,7 @@ impl LineStreams {
     }
 
     /// Takes what waits, to be held until the job's turn comes.
-    pub(super) fn take_pieces(&mut self, store: &mut Store) -> Result<[Piece; 2], CollectError> {
+    pub(super) fn take_pieces(&mut self, store: &mut Store) -> Result<[HeldPart; 2], CollectError> {
         let [stdout, stderr] = &mut self.streams;
         Ok([stdout.unwritten.take_piece(store)?, stderr.unwritten.take_piece(store)?])
     }

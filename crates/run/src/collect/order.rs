@@ -26,7 +26,7 @@ pub(crate) const HELD_FILES_MAX: usize = 256;
 
 /// A part of an output that is held.
 #[derive(Debug, Default)]
-pub(super) enum Piece {
+pub(super) enum HeldPart {
     #[default]
     Nothing,
     Memory(Vec<u8>),
@@ -40,17 +40,17 @@ pub(super) enum Piece {
 
 /// The output of a job that is held.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct HeldOutput {
     pub(super) finished: JobResult,
     pub(super) tag: Option<Vec<u8>>,
     pub(super) heading: Option<Vec<u8>>,
     /// Standard output and error.
-    pub(super) pieces: [Piece; 2],
+    pub(super) pieces: [HeldPart; 2],
     /// The line with the name of the file that the output was saved to.
     pub(super) name: Option<Vec<u8>>,
 }
 
-impl Held {
+impl HeldOutput {
     /// The texts for standard output and error.
     pub(super) fn texts<'a>(&'a self, store: &'a Store) -> [Text<'a>; 2] {
         let marks = Marks::tag(self.tag.as_deref());
@@ -81,10 +81,10 @@ impl Store {
     }
 
     /// Holds a copy of `source`.
-    pub(super) fn hold(&mut self, source: Source<'_>) -> Result<Piece, CollectError> {
+    pub(super) fn hold(&mut self, source: Source<'_>) -> Result<HeldPart, CollectError> {
         let length = source.length();
         if length == 0 {
-            return Ok(Piece::Nothing);
+            return Ok(HeldPart::Nothing);
         }
         if length <= SMALL_BYTES && self.memory_bytes + length <= MEMORY_BYTES_MAX {
             let mut bytes = Vec::with_capacity(length as usize);
@@ -93,10 +93,10 @@ impl Store {
                 Ok(())
             })?;
             self.memory_bytes += bytes.len() as u64;
-            return Ok(Piece::Memory(bytes));
+            return Ok(HeldPart::Memory(bytes));
         }
         let (offset, length) = self.spool.add(source)?;
-        Ok(Piece::Spooled(offset, length))
+        Ok(HeldPart::Spooled(offset, length))
     }
 
     /// Whether to hold a file of this length instead of copying it.
@@ -105,39 +105,39 @@ impl Store {
     }
 
     /// Holds a file; ask [`Store::wants_file`] first.
-    pub(super) fn hold_file(&mut self, file: Temporary, length: u64) -> Piece {
+    pub(super) fn hold_file(&mut self, file: Temporary, length: u64) -> HeldPart {
         self.files += 1;
-        Piece::File(file, length)
+        HeldPart::File(file, length)
     }
 
     /// Holds a compressed file, or what it has if no more files can be held.
-    pub(super) fn hold_compressed(&mut self, file: Compressed) -> Result<Piece, CollectError> {
+    pub(super) fn hold_compressed(&mut self, file: Compressed) -> Result<HeldPart, CollectError> {
         if self.files >= self.files_max {
             let (offset, length) = self.spool.add(Source::Made(&file))?;
-            return Ok(Piece::Spooled(offset, length));
+            return Ok(HeldPart::Spooled(offset, length));
         }
         self.files += 1;
-        Ok(Piece::Compressed(file))
+        Ok(HeldPart::Compressed(file))
     }
 
-    fn source<'a>(&'a self, piece: &'a Piece) -> Source<'a> {
+    fn source<'a>(&'a self, piece: &'a HeldPart) -> Source<'a> {
         match piece {
-            Piece::Nothing => Source::Bytes(&[]),
-            Piece::Memory(bytes) => Source::Bytes(bytes),
-            Piece::File(file, length) => Source::File(file.as_fd(), 0, *length),
-            Piece::Compressed(file) => Source::Made(file),
-            Piece::Spooled(offset, length) => self.spool.part(*offset, *length),
+            HeldPart::Nothing => Source::Bytes(&[]),
+            HeldPart::Memory(bytes) => Source::Bytes(bytes),
+            HeldPart::File(file, length) => Source::File(file.as_fd(), 0, *length),
+            HeldPart::Compressed(file) => Source::Made(file),
+            HeldPart::Spooled(offset, length) => self.spool.part(*offset, *length),
         }
     }
 
     /// Releases what was held.
-    pub(super) fn release(&mut self, pieces: [Piece; 2]) -> Result<(), CollectError> {
+    pub(super) fn release(&mut self, pieces: [HeldPart; 2]) -> Result<(), CollectError> {
         for piece in pieces {
             match piece {
-                Piece::Nothing => {}
-                Piece::Memory(bytes) => self.memory_bytes -= bytes.len() as u64,
-                Piece::File(..) | Piece::Compressed(_) => self.files -= 1,
-                Piece::Spooled(offset, length) => self.spool.release(offset, length)?,
+                HeldPart::Nothing => {}
+                HeldPart::Memory(bytes) => self.memory_bytes -= bytes.len() as u64,
+                HeldPart::File(..) | HeldPart::Compressed(_) => self.files -= 1,
+                HeldPart::Spooled(offset, length) => self.spool.release(offset, length)?,
             }
         }
         Ok(())
@@ -149,7 +149,7 @@ enum JobOutputState {
     /// It runs, or will run again, in this slot.
     Running(u32),
     /// It has ended; `None` if everything was written.
-    Ended(Option<Box<Held>>),
+    Ended(Option<Box<HeldOutput>>),
 }
 
 /// The jobs that were started and whose output is not written, by number.
@@ -173,14 +173,14 @@ impl Order {
     }
 
     /// The job has ended; `held` is still to be written.
-    pub(super) fn end(&mut self, seq: u64, held: Option<Box<Held>>) {
+    pub(super) fn end(&mut self, seq: u64, held: Option<Box<HeldOutput>>) {
         if let Ok(at) = self.queue.binary_search_by_key(&seq, |entry| entry.0) {
             self.queue[at].1 = JobOutputState::Ended(held);
         }
     }
 
     /// Takes the first job, if it has ended.
-    pub(super) fn next_ended(&mut self) -> Option<Option<Box<Held>>> {
+    pub(super) fn next_ended(&mut self) -> Option<Option<Box<HeldOutput>>> {
         match self.queue.front()?.1 {
             JobOutputState::Running(_) => None,
             JobOutputState::Ended(_) => match self.queue.pop_front()?.1 {

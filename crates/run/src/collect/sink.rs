@@ -23,7 +23,7 @@ pub(super) const CHUNK_BYTES: usize = 64 << 10;
 const SENDFILE_BYTES: usize = 1 << 30;
 
 /// Bytes that a program makes when they are asked for.
-pub(super) trait Made: std::fmt::Debug {
+pub(super) trait GeneratedBytes: std::fmt::Debug {
     /// How many there are; 0 before they were asked for.
     fn length(&self) -> u64;
 
@@ -43,7 +43,7 @@ pub(super) enum Source<'a> {
     /// The part of a file at an offset and of a length; less if the file has become shorter.
     File(BorrowedFd<'a>, u64, u64),
     /// What a program makes of a file.
-    Made(&'a dyn Made),
+    Made(&'a dyn GeneratedBytes),
 }
 
 impl Source<'_> {

@@ -43,7 +43,7 @@ pub(super) struct Slot {
     /// A heading that is still to be written before the output.
     pub(super) heading: OptionalText,
     pub(super) files: [Option<Temporary>; 2],
-    /// Those of its job alone.
+    /// The compressors of this job alone.
     pub(super) compressors: [Option<Compressor>; 2],
     pub(super) lines: Option<LineStreams>,
     pub(super) saved: Option<Saved>,

@@ -5,7 +5,7 @@
 //! holds a few MiB however long the stream is.  Lines of a job that no longer reads are dropped.
 
 use super::blocks::{Blocks, Body, InputBlock};
-use super::queue::Taken;
+use super::queue::NextItem;
 use super::*;
 
 /// Blocks, each for one job.
@@ -42,10 +42,10 @@ impl Bins {
         &self.blocks
     }
 
-    fn next_block(&mut self) -> Result<Taken<InputBlock>, PipeError> {
+    fn next_block(&mut self) -> Result<NextItem<InputBlock>, PipeError> {
         match self.pending.take() {
-            Some(block) => Ok(Taken::Item(block)),
-            None if self.has_ended => Ok(Taken::End),
+            Some(block) => Ok(NextItem::Item(block)),
+            None if self.has_ended => Ok(NextItem::End),
             None => self.blocks.next_block(),
         }
     }
@@ -57,15 +57,15 @@ impl<W: OperatingSystem> Engine<'_, W> {
         loop {
             let Some(bins) = self.job_source.bins() else { return Ok(()) };
             let block = match bins.next_block()? {
-                Taken::NotYet => return Ok(()),
-                Taken::End => {
+                NextItem::NotYet => return Ok(()),
+                NextItem::End => {
                     bins.has_ended = true;
                     let jobs = self.slots.iter_mut().flatten();
                     let sending = jobs.filter_map(|job| job.sending.as_mut());
                     sending.filter(|it| it.is_idle()).for_each(|it| it.close_writer());
                     return Ok(());
                 }
-                Taken::Item(block) => block,
+                NextItem::Item(block) => block,
             };
             let number = u64::from(block.job);
             let running = self.slots.iter_mut().flatten().find(|job| job.seq == number);
@@ -73,7 +73,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
                 let slot = job.slot;
                 match job.sending.as_mut() {
                     Some(sending) if sending.is_idle() => {
-                        let before = sending.go_on(block);
+                        let before = sending.continue_with(block);
                         self.job_source.give_back(before);
                         self.write_stdin(slot)?;
                     }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::os::Waker;
-use super::queue::{Queue, Taken};
+use super::queue::{NextItem, Queue};
 use crate::pipe::{Binning, Cutter, PipeError, Sorter};
 
 /// Most buffers kept for the reading thread: those ahead and one for each of some slots.
@@ -147,12 +147,12 @@ impl Blocks {
         let shared = Arc::new(Shared::default());
         let blocks = Blocks { queue: Arc::clone(&queue), shared: Arc::clone(&shared) };
         let sorter = binning.map(Sorter::new);
-        let reader = Reader { stream, cutter, timeout, sorter, queue, shared };
+        let reader = BlockReader { stream, cutter, timeout, sorter, queue, shared };
         thread::Builder::new().name("input".into()).spawn(move || reader.run())?;
         Ok(blocks)
     }
 
-    pub(super) fn next_block(&self) -> Result<Taken<InputBlock>, PipeError> {
+    pub(super) fn next_block(&self) -> Result<NextItem<InputBlock>, PipeError> {
         self.queue.next_item()
     }
 
@@ -178,7 +178,7 @@ fn put_all(queue: &Queue<InputBlock, PipeError>, blocks: Vec<(u32, Vec<u8>)>) {
 }
 
 /// The thread that reads and splits.
-struct Reader {
+struct BlockReader {
     stream: File,
     cutter: Cutter,
     timeout: Option<Duration>,
@@ -187,7 +187,7 @@ struct Reader {
     shared: Arc<Shared>,
 }
 
-impl Reader {
+impl BlockReader {
     fn run(mut self) {
         let error = self.read_all().err();
         self.queue.end(error);

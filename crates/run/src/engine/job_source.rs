@@ -13,7 +13,7 @@ use super::EngineError;
 use super::bins::Bins;
 use super::blocks::{Blocks, InputBlock, Ranges};
 use super::os::Waker;
-use super::queue::{Queue, Taken};
+use super::queue::{NextItem, Queue};
 use super::tee::Tee;
 use crate::input::{InputError, Packer};
 use template::Record;
@@ -149,15 +149,15 @@ impl JobSource {
             }
             JobSource::Blocks(blocks) => {
                 return Ok(match blocks.next_block()? {
-                    Taken::Item(block) => NextJob::Block(block),
-                    Taken::NotYet => NextJob::NotYet,
-                    Taken::End => NextJob::End,
+                    NextItem::Item(block) => NextJob::Block(block),
+                    NextItem::NotYet => NextJob::NotYet,
+                    NextItem::End => NextJob::End,
                 });
             }
             JobSource::Thread(queue) => match queue.next_item()? {
-                Taken::Item(records) => Some(records),
-                Taken::NotYet => return Ok(NextJob::NotYet),
-                Taken::End => None,
+                NextItem::Item(records) => Some(records),
+                NextItem::NotYet => return Ok(NextJob::NotYet),
+                NextItem::End => None,
             },
         };
         Ok(found.map_or(NextJob::End, NextJob::Records))

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use super::job_source::JobSource;
-use super::start::Wanted;
+use super::start::WantedJob;
 use super::*;
 use template::Record;
 
@@ -112,18 +112,18 @@ impl AllHosts {
 
 impl<W: OperatingSystem> Engine<'_, W> {
     /// The next job, where every host runs all jobs.
-    pub(super) fn job_of_every_host(&mut self) -> Result<Wanted, EngineError> {
-        let Some(all_hosts) = &mut self.all_hosts else { return Ok(Wanted::End) };
+    pub(super) fn job_of_every_host(&mut self) -> Result<WantedJob, EngineError> {
+        let Some(all_hosts) = &mut self.all_hosts else { return Ok(WantedJob::End) };
         Ok(match all_hosts.next_record(&mut self.job_source)? {
             NextRecord::Job { host, number, records } => {
                 self.seq += 1;
                 let now = self.os.now();
-                Wanted::Job(Job { host, number, ..Job::new(self.seq, records, now) })
+                WantedJob::Job(Job { host, number, ..Job::new(self.seq, records, now) })
             }
-            NextRecord::NotYet => Wanted::NotYet,
+            NextRecord::NotYet => WantedJob::NotYet,
             NextRecord::End => {
                 self.end_hosts()?;
-                Wanted::End
+                WantedJob::End
             }
         })
     }

@@ -30,7 +30,7 @@ struct QueueState<T, E> {
 
 /// The result of [`Queue::next_item`].
 #[derive(Debug, PartialEq, Eq)]
-pub enum Taken<T> {
+pub enum NextItem<T> {
     /// An item.
     Item(T),
     /// No item yet: the engine will be woken.
@@ -101,7 +101,7 @@ impl<T, E> Queue<T, E> {
     /// # Errors
     ///
     /// The error that ended reading, once, after all items.
-    pub fn next_item(&self) -> Result<Taken<T>, E> {
+    pub fn next_item(&self) -> Result<NextItem<T>, E> {
         let mut state = self.state();
         let was_full = state.is_full();
         if let Some((item, bytes)) = state.items.pop_front() {
@@ -109,16 +109,16 @@ impl<T, E> Queue<T, E> {
             if was_full {
                 self.room.notify_one();
             }
-            return Ok(Taken::Item(item));
+            return Ok(NextItem::Item(item));
         }
         match &mut state.ended {
             None => {
                 state.is_wanted = true;
-                Ok(Taken::NotYet)
+                Ok(NextItem::NotYet)
             }
             Some(error) => match error.take() {
                 Some(error) => Err(error),
-                None => Ok(Taken::End),
+                None => Ok(NextItem::End),
             },
         }
     }

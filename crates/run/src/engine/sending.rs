@@ -114,7 +114,7 @@ impl Sending {
     }
 
     /// Continues with another block; returns the one before.
-    pub(super) fn go_on(&mut self, mut block: InputBlock) -> InputBlock {
+    pub(super) fn continue_with(&mut self, mut block: InputBlock) -> InputBlock {
         // The job got its header with its first block.
         block.header = [].into();
         self.earlier += self.sent;

@@ -8,7 +8,7 @@ use super::*;
 use template::Record;
 
 /// The next job, if there is one.
-pub(super) enum Wanted {
+pub(super) enum WantedJob {
     Job(Job),
     NotYet,
     End,
@@ -26,12 +26,12 @@ impl<W: OperatingSystem> Engine<'_, W> {
             }
             match start {
                 Start::Now { slot } => match self.wanted()? {
-                    Wanted::Job(job) => self.start(job, slot)?,
-                    Wanted::NotYet => {
+                    WantedJob::Job(job) => self.start(job, slot)?,
+                    WantedJob::NotYet => {
                         let remote = self.options.remote.as_ref();
                         return Ok(remote.and_then(|it| it.delayed_until(self.os.now())));
                     }
-                    Wanted::End => self.has_ended = true,
+                    WantedJob::End => self.has_ended = true,
                 },
                 Start::At(at) => return Ok(Some(at)),
                 Start::OnEnd => {
@@ -53,9 +53,9 @@ impl<W: OperatingSystem> Engine<'_, W> {
     fn has_more(&mut self) -> Result<bool, EngineError> {
         if self.again.is_empty() && !self.has_ended {
             match self.read_job()? {
-                Wanted::Job(job) => self.put_aside(job),
-                Wanted::NotYet => return Ok(true),
-                Wanted::End => self.has_ended = true,
+                WantedJob::Job(job) => self.put_aside(job),
+                WantedJob::NotYet => return Ok(true),
+                WantedJob::End => self.has_ended = true,
             }
         }
         Ok(!self.again.is_empty())
@@ -71,35 +71,35 @@ impl<W: OperatingSystem> Engine<'_, W> {
     }
 
     /// The job to start next.
-    fn wanted(&mut self) -> Result<Wanted, EngineError> {
+    fn wanted(&mut self) -> Result<WantedJob, EngineError> {
         for at in 0..self.again.len() {
             if let Some(host) = self.host_for(&self.again[at])
                 && let Some(job) = self.again.remove(at)
             {
-                return Ok(Wanted::Job(Job { host, ..job }));
+                return Ok(WantedJob::Job(Job { host, ..job }));
             }
         }
         if self.has_ended {
             // The others wait for room on a host on which they have not failed.
-            return Ok(Wanted::NotYet);
+            return Ok(WantedJob::NotYet);
         }
         loop {
             let job = match self.read_job()? {
-                Wanted::Job(job) => job,
+                WantedJob::Job(job) => job,
                 other => return Ok(other),
             };
             if let Some(host) = self.host_for(&job) {
-                return Ok(Wanted::Job(Job { host, ..job }));
+                return Ok(WantedJob::Job(Job { host, ..job }));
             }
             self.put_aside(job);
             if !self.may_look_further() {
-                return Ok(Wanted::NotYet);
+                return Ok(WantedJob::NotYet);
             }
         }
     }
 
     /// Makes the next job of the input.
-    fn read_job(&mut self) -> Result<Wanted, EngineError> {
+    fn read_job(&mut self) -> Result<WantedJob, EngineError> {
         if self.all_hosts.is_some() {
             return self.job_of_every_host();
         }
@@ -115,8 +115,8 @@ impl<W: OperatingSystem> Engine<'_, W> {
                     self.seq = seq - 1;
                     (Vec::new(), Some(command), None)
                 }
-                NextJob::NotYet => return Ok(Wanted::NotYet),
-                NextJob::End => return Ok(Wanted::End),
+                NextJob::NotYet => return Ok(WantedJob::NotYet),
+                NextJob::End => return Ok(WantedJob::End),
             };
             self.seq += 1;
             let seq = self.seq;
@@ -143,7 +143,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
                 None => self.job_source.tee().map(Tee::begin),
             };
             let job = Job::new(seq, records, self.os.now());
-            return Ok(Wanted::Job(Job { is_block, sending, given, groups, ..job }));
+            return Ok(WantedJob::Job(Job { is_block, sending, given, groups, ..job }));
         }
     }
 

@@ -97,7 +97,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
             };
             match next {
                 NextJob::Block(block) => {
-                    let before = sending.go_on(block);
+                    let before = sending.continue_with(block);
                     self.job_source.give_back(before);
                     self.turn = slot + 1;
                     self.write_stdin(u32::try_from(slot).unwrap_or(u32::MAX))?;

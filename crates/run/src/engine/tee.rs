@@ -18,7 +18,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::blocks::{Body, InputBlock, PIPE_BYTES};
 use super::os::Waker;
-use super::queue::{Queue, Taken};
+use super::queue::{NextItem, Queue};
 use super::sending::Sending;
 use super::*;
 
@@ -118,9 +118,9 @@ impl<W: OperatingSystem> Engine<'_, W> {
         while self.have_all_taken() {
             let Some(Tee::Stream(stream)) = self.job_source.tee() else { return Ok(()) };
             match stream.queue.next_item()? {
-                Taken::NotYet => return Ok(()),
-                Taken::Item(piece) => self.give_all(&Arc::new(piece))?,
-                Taken::End => {
+                NextItem::NotYet => return Ok(()),
+                NextItem::Item(piece) => self.give_all(&Arc::new(piece))?,
+                NextItem::End => {
                     let jobs = self.slots.iter_mut().flatten();
                     jobs.filter_map(|job| job.sending.as_mut()).for_each(|it| it.close_writer());
                 }
@@ -152,7 +152,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
             let sending = self.slots[slot].as_mut().and_then(|job| job.sending.as_mut());
             let Some(sending) = sending.filter(|sending| sending.is_idle()) else { continue };
             let body = Body::Shared(Arc::clone(piece));
-            let before = sending.go_on(InputBlock::for_job(body, 0));
+            let before = sending.continue_with(InputBlock::for_job(body, 0));
             if let Some(Tee::Stream(stream)) = self.job_source.tee() {
                 stream.give_back(before);
             }

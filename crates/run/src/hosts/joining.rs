@@ -82,7 +82,7 @@ impl engine::Logins for LoginFiles {
             return;
         }
         self.stamps = stamps;
-        let reader = Reader {
+        let reader = LoginFileReader {
             sources: self.sources.clone(),
             connector: self.connector.clone(),
             filters: self.filters,
@@ -110,14 +110,14 @@ impl engine::Logins for LoginFiles {
 }
 
 /// Reads login files.
-struct Reader {
+struct LoginFileReader {
     sources: LoginSources,
     connector: Connector,
     filters: bool,
     known: HashMap<String, u32>,
 }
 
-impl Reader {
+impl LoginFileReader {
     fn read(&self) -> Result<Vec<(JobHost, u32)>, HostsError> {
         let mut logins = self.sources.read()?;
         if self.filters {

@@ -18,7 +18,7 @@ const LINE_BYTES_MAX: u64 = 16 << 20;
 
 /// The results of earlier runs in a joblog.
 #[derive(Clone, Debug, Default)]
-pub struct Done {
+pub struct EarlierResults {
     run: BTreeSet<u64>,
     succeeded: BTreeSet<u64>,
     failed: BTreeMap<u64, Vec<u8>>,
@@ -26,7 +26,7 @@ pub struct Done {
     invalid_line: Option<u64>,
 }
 
-impl Done {
+impl EarlierResults {
     /// `--resume`: whether this job was run, however it ended.
     pub fn was_run(&self, seq: u64) -> bool {
         self.run.contains(&seq)
@@ -90,10 +90,10 @@ impl Done {
 /// # Errors
 ///
 /// If the joblog cannot be read, or has a line that is too long.
-pub fn read(path: &Path) -> Result<Done, LogError> {
+pub fn read(path: &Path) -> Result<EarlierResults, LogError> {
     match File::open(path) {
         Ok(file) => read_from(BufReader::new(file), path),
-        Err(none) if none.kind() == ErrorKind::NotFound => Ok(Done::default()),
+        Err(none) if none.kind() == ErrorKind::NotFound => Ok(EarlierResults::default()),
         Err(error) => Err(LogError::Io { verb: "open", path: path.into(), error }),
     }
 }
@@ -103,9 +103,9 @@ pub fn read(path: &Path) -> Result<Done, LogError> {
 /// # Errors
 ///
 /// As [`read`].
-pub fn read_from(mut reader: impl BufRead, path: &Path) -> Result<Done, LogError> {
+pub fn read_from(mut reader: impl BufRead, path: &Path) -> Result<EarlierResults, LogError> {
     let error = |error| LogError::Io { verb: "read", path: path.into(), error };
-    let mut done = Done::default();
+    let mut done = EarlierResults::default();
     let mut text = Vec::new();
     for number in 1.. {
         text.clear();
@@ -136,7 +136,7 @@ mod tests {
         6\t:\t1\t1\t0\t0\t2\t0\techo bad6\n\
         6\t:\t1\t1\t0\t0\t-1\t15\techo bad6b\0echo\tz\n";
 
-    fn done(text: &[u8]) -> Done {
+    fn done(text: &[u8]) -> EarlierResults {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
         std::fs::write(&path, text).expect("a file");

@@ -47,10 +47,10 @@ pub fn in_full(words: Vec<OsString>) -> Vec<OsString> {
     line
 }
 
-type Rest = Peekable<std::vec::IntoIter<OsString>>;
+type RemainingWords = Peekable<std::vec::IntoIter<OsString>>;
 
 /// A word that begins with two hyphens.
-fn long(word: OsString, words: &mut Rest, line: &mut Vec<OsString>) {
+fn long(word: OsString, words: &mut RemainingWords, line: &mut Vec<OsString>) {
     let text = word.as_bytes();
     let end = text.iter().position(|&byte| byte == b'=').unwrap_or(text.len());
     let value = text.get(end + 1..).map(|value| OsStr::from_bytes(value).to_owned());
@@ -79,7 +79,7 @@ fn push(
     name: &str,
     value: Option<OsString>,
     takes: Takes,
-    words: &mut Rest,
+    words: &mut RemainingWords,
     line: &mut Vec<OsString>,
 ) {
     let mut word = OsString::from(name);
@@ -101,7 +101,7 @@ fn push(
 }
 
 /// The value of an option in the next word, which is not joined to it.
-fn next_value(name: &str, takes: Takes, words: &mut Rest) -> Option<(OsString, bool)> {
+fn next_value(name: &str, takes: Takes, words: &mut RemainingWords) -> Option<(OsString, bool)> {
     let next = match takes {
         Takes::Nothing => None,
         Takes::Value => words.next(),
@@ -114,7 +114,7 @@ fn next_value(name: &str, takes: Takes, words: &mut Rest) -> Option<(OsString, b
 }
 
 /// Letters behind one hyphen, as they are; the last may take the next word.
-fn letters(word: OsString, words: &mut Rest, line: &mut Vec<OsString>) {
+fn letters(word: OsString, words: &mut RemainingWords, line: &mut Vec<OsString>) {
     let text = word.as_bytes();
     for (at, &letter) in text.iter().enumerate().skip(1) {
         let Some(option) = named(&format!("-{}", char::from(letter))) else { continue };

@@ -191,7 +191,7 @@ impl Cutter {
             let rest = self.ended && (!full || self.records_max.is_some());
             if let Some(length) = cut.or(rest.then_some(there)) {
                 self.flush = false;
-                let block = self.give(length);
+                let block = self.cut(length);
                 if block.bytes.is_empty() {
                     continue;
                 }
@@ -271,7 +271,7 @@ impl Cutter {
     }
 
     /// Hands out the first bytes.  The buffer itself is handed out if little is left in it.
-    fn give(&mut self, length: usize) -> RecordBlock {
+    fn cut(&mut self, length: usize) -> RecordBlock {
         self.has_begun = true;
         if let Some(groups) = &mut self.groups {
             groups.gave(length);

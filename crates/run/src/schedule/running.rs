@@ -36,7 +36,7 @@ pub(super) struct Job {
 
 /// The running jobs.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Running {
+pub(super) struct RunningJobs {
     /// By slot, with slot 1 at index 0.
     jobs: Vec<Option<Job>>,
     oldest: Option<u32>,
@@ -45,7 +45,7 @@ pub(super) struct Running {
     serial: u64,
 }
 
-impl Running {
+impl RunningJobs {
     pub(super) fn len(&self) -> u32 {
         self.count
     }

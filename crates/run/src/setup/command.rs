@@ -16,7 +16,7 @@ use template::quote::Shell;
 use template::{Context, Packing, PerlProcess, Syntax, Template, shell};
 
 use super::error::{SetupError, system};
-use super::input::Given;
+use super::input::GivenInput;
 use crate::settings::{RunSettings, StringSettings};
 use crate::user::UserEnvironment;
 
@@ -77,7 +77,7 @@ impl Command {
     pub(super) fn parse(
         words: &[Vec<u8>],
         settings: &RunSettings,
-        given: &Given,
+        given: &GivenInput,
     ) -> Result<Self, SetupError> {
         let RunSettings { packing, strings, jobs, hosts, .. } = settings;
         let shell = match ShellChoice::parse(&jobs.shell.to_string_lossy()) {

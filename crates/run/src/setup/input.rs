@@ -13,7 +13,7 @@ use super::tee::{self, TeeInput};
 use crate::settings::{InputSettings, RunSettings};
 
 /// The input of jobs.
-pub(super) struct Given {
+pub(super) struct GivenInput {
     /// The values; only the names of `--header` are read yet.
     pub(super) values: Input,
     /// The input that is split into blocks instead (`--pipe`, `--pipe-part`).
@@ -28,7 +28,7 @@ pub(super) struct Given {
     pub(super) reads_stdin: bool,
 }
 
-impl Given {
+impl GivenInput {
     /// Opens the sources that the words name; returns the words of the command.
     pub(super) fn open(settings: &mut RunSettings) -> Result<(Vec<Vec<u8>>, Self), SetupError> {
         let words = std::mem::take(&mut settings.words);
@@ -51,7 +51,7 @@ impl Given {
         options.continued = packing.lines.or(packing.max_lines).is_some();
         let stdin = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
         let values = input::open(sources, &options, Box::new(File::from(stdin)))?;
-        Ok((command, Given { values, blocks, tee, retried, takes_no_values, reads_stdin }))
+        Ok((command, GivenInput { values, blocks, tee, retried, takes_no_values, reads_stdin }))
     }
 }
 

@@ -10,7 +10,7 @@ use template::Template;
 
 use super::command::Command;
 use super::error::{SetupError, option};
-use super::input::Given;
+use super::input::GivenInput;
 use super::{jobs, output};
 use crate::hosts::Warnings;
 use crate::settings::RunSettings;
@@ -24,7 +24,7 @@ pub(super) fn needs_total(
     command: &Command,
     settings: &RunSettings,
     schedule: &ScheduleOptions,
-    given: &Given,
+    given: &GivenInput,
 ) -> Result<bool, SetupError> {
     let needs_total = command.template.needs_total()
         || output::beside(settings, command)?.iter().any(Template::needs_total)
@@ -53,14 +53,14 @@ pub(super) struct JobSourceNeeds<'a> {
 
 /// The source of the jobs' input.
 pub(super) fn job_source(
-    given: Given,
+    given: GivenInput,
     command: &Command,
     settings: &RunSettings,
     wanted: &JobSourceNeeds<'_>,
     os: &Linux,
 ) -> Result<JobSource, SetupError> {
     let JobSourceNeeds { slots, needs_total, remote, .. } = *wanted;
-    let Given { values, blocks, tee, retried, reads_stdin, takes_no_values } = given;
+    let GivenInput { values, blocks, tee, retried, reads_stdin, takes_no_values } = given;
     // If every host runs all jobs, each host has one slot.
     let spread = if remote.is_some_and(|remote| remote.on_all_hosts) { 1 } else { slots };
     let mut packer = packing::packer(values, &settings.packing, spread);

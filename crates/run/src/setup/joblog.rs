@@ -62,7 +62,10 @@ fn stdout() -> io::Result<OwnedFd> {
 }
 
 /// The results of earlier runs in the joblog, and its path.
-fn earlier(output: &OutputSettings, option: &str) -> Result<(joblog::Done, PathBuf), SetupError> {
+fn earlier(
+    output: &OutputSettings,
+    option: &str,
+) -> Result<(joblog::EarlierResults, PathBuf), SetupError> {
     let Some((path, _)) = joblog(output) else { usage!("{option} needs --joblog") };
     Ok((joblog::read(&path)?, path))
 }

@@ -23,7 +23,7 @@ pub(crate) const PERIOD_USUAL_MS: i64 = 3_600_000;
 const COUNT_MAX: usize = 10_000;
 
 /// A request.
-pub(crate) struct Asked<'a> {
+pub(crate) struct PageRequest<'a> {
     pub(crate) recordings: Recordings,
     pub(crate) parameters: &'a Parameters,
 }
@@ -111,7 +111,7 @@ impl Parameters {
     }
 }
 
-impl Asked<'_> {
+impl PageRequest<'_> {
     /// Refuses parameters that this request does not have.
     pub(crate) fn only(&self, known: &[&str]) -> Result<(), QueryError> {
         self.parameters.only(known)

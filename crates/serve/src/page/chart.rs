@@ -9,7 +9,7 @@ use sample::{Meta, SourceDef};
 use serde_json::{Value, json};
 use view::to_base;
 
-use super::asked::{Asked, ms, refused};
+use super::asked::{PageRequest, ms, refused};
 use super::charts::{CPU_IDLE, CPU_PARTS, Chart, ChartSeries, Formula, Instances};
 use super::steps::{Period, Steps};
 use super::table::Csv;
@@ -118,7 +118,7 @@ impl Columns<'_> {
     }
 
     /// Takes the values of an instance from an answer.
-    fn take(&mut self, answer: &RangeAnswer, name: &[u8], history: (i64, usize)) {
+    fn add_values(&mut self, answer: &RangeAnswer, name: &[u8], history: (i64, usize)) {
         for one in answer.series.iter().filter(|one| one.instance == name) {
             for value in &one.values {
                 let place = one.field * self.steps + value.step as usize;
@@ -266,7 +266,7 @@ pub(crate) fn shown(name: &[u8]) -> String {
 impl ChartData {
     /// Asks the archive.  `wanted` names instances; without any those with most come.
     pub(crate) fn of(
-        asked: &Asked<'_>,
+        asked: &PageRequest<'_>,
         host: &str,
         chart: &'static Chart,
         wanted: &[&str],
@@ -320,7 +320,7 @@ impl ChartData {
                     values: vec![None; fields.len() * steps.count],
                     steps: steps.count,
                 };
-                columns.take(&answer, name, (steps.step_ns, latest));
+                columns.add_values(&answer, name, (steps.step_ns, latest));
                 for (begin_ns, kept) in before.iter().filter(|(_, kept)| kept.instance == *name) {
                     columns.add_before((*begin_ns, kept), steps, latest);
                 }
@@ -466,7 +466,7 @@ pub(crate) fn number(value: Option<f64>) -> Value {
 }
 
 /// The answer to `charts`.
-pub(crate) fn charts(asked: &Asked<'_>) -> Result<String, QueryError> {
+pub(crate) fn charts(asked: &PageRequest<'_>) -> Result<String, QueryError> {
     asked.only(&["host"])?;
     let host = asked.host()?;
     let recorded = asked.recorded(&host);
@@ -506,7 +506,7 @@ pub(crate) fn charts(asked: &Asked<'_>) -> Result<String, QueryError> {
 }
 
 /// The answer to `chart`.
-pub(crate) fn chart(asked: &Asked<'_>) -> Result<String, QueryError> {
+pub(crate) fn chart(asked: &PageRequest<'_>) -> Result<String, QueryError> {
     asked.only(&["host", "id", "from", "thru", "points", "instance", "format"])?;
     let host = asked.host()?;
     let (period, points, is_csv) = (asked.period(&host)?, asked.points()?, asked.is_csv()?);
@@ -543,7 +543,7 @@ pub(crate) fn chart(asked: &Asked<'_>) -> Result<String, QueryError> {
 }
 
 /// The charts that are named; each at most once.
-pub(crate) fn chosen_charts(asked: &Asked<'_>) -> Result<Vec<&'static Chart>, QueryError> {
+pub(crate) fn chosen_charts(asked: &PageRequest<'_>) -> Result<Vec<&'static Chart>, QueryError> {
     let mut charts: Vec<&'static Chart> = Vec::new();
     for id in asked.parameters.all("id") {
         let Some(chart) = Chart::find(id) else {

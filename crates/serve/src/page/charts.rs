@@ -52,7 +52,7 @@ pub(crate) enum Formula {
 pub(crate) const CPU_PARTS: &[&str] =
     &["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
 
-/// Those in which a CPU does nothing.
+/// The states in which a CPU does nothing.
 pub(crate) const CPU_IDLE: &[&str] = &["idle", "iowait"];
 
 impl Formula {

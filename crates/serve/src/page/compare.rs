@@ -7,7 +7,7 @@ use promql::QueryError;
 use sample::{Kind, Meta, SourceDef, Unit};
 use serde_json::{Value, json};
 
-use super::asked::{Asked, refused};
+use super::asked::{PageRequest, refused};
 use super::chart::{number, shown};
 use super::heaviest::{AMOUNTS, Heavy};
 use super::steps::Period;
@@ -87,7 +87,7 @@ fn sort(lines: &mut Vec<Line>, count: usize) {
 }
 
 /// The answer to `compare`.
-pub(crate) fn compare(asked: &Asked<'_>) -> Result<String, QueryError> {
+pub(crate) fn compare(asked: &PageRequest<'_>) -> Result<String, QueryError> {
     asked.only(&["host", "from", "thru", "base_from", "base_thru", "count", "format"])?;
     let host = asked.host()?;
     let period = asked.needed_period("from", "thru")?;
@@ -96,7 +96,7 @@ pub(crate) fn compare(asked: &Asked<'_>) -> Result<String, QueryError> {
 }
 
 /// The answer to `explain`.
-pub(crate) fn explain(asked: &Asked<'_>) -> Result<String, QueryError> {
+pub(crate) fn explain(asked: &PageRequest<'_>) -> Result<String, QueryError> {
     asked.only(&["host", "at", "from", "thru", "count", "format"])?;
     let host = asked.host()?;
     let is_period = !asked.parameters.get("from").is_empty();
@@ -113,7 +113,7 @@ pub(crate) fn explain(asked: &Asked<'_>) -> Result<String, QueryError> {
 }
 
 fn answer(
-    asked: &Asked<'_>,
+    asked: &PageRequest<'_>,
     host: &str,
     (period, base): (Period, Period),
     explains: bool,

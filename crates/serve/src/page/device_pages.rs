@@ -66,7 +66,7 @@ impl DeviceFile {
         Ok(KINDS.contains(&&*ending).then_some(DeviceFile { path, ending }))
     }
 
-    /// Its path at the whit of another host; none if it may lead out of the folder.
+    /// The path of the page at the whit of another host; none if it may lead out of the folder.
     pub(super) fn at_other(&self) -> Option<String> {
         let mut target = PREFIX.to_owned();
         for name in self.path.split('/') {

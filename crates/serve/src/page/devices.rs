@@ -12,7 +12,7 @@ use promql::QueryError;
 use serde_json::{Value, json};
 use service_account::{PolledTarget, targets_beside};
 
-use super::asked::{Asked, ms, refused};
+use super::asked::{PageRequest, ms, refused};
 use super::chart::{number, shown};
 use super::section::{PageSection, SectionQuestion};
 use super::steps::Steps;
@@ -75,7 +75,7 @@ impl PageSection for Devices {
         let stop = question.stop.clone();
         let recordings = self.recordings.recordings().map_err(refused)?;
         let recordings = recordings.ending(move || stop().is_some());
-        let asked = Asked { recordings, parameters: question.parameters };
+        let asked = PageRequest { recordings, parameters: question.parameters };
         match question.path {
             "" => self.list(&asked),
             "target" => target(&asked),
@@ -97,7 +97,7 @@ impl Devices {
     }
 
     /// Every target of every device, with its values of a period.
-    fn list(&self, asked: &Asked<'_>) -> Result<HttpAnswer, QueryError> {
+    fn list(&self, asked: &PageRequest<'_>) -> Result<HttpAnswer, QueryError> {
         asked.only(&["from", "thru", "format"])?;
         let is_csv = asked.is_csv()?;
         let accounts = Accounts::of(&asked.recordings);
@@ -246,7 +246,7 @@ fn targets(answer: &RangeAnswer) -> BTreeMap<Vec<u8>, Target> {
 }
 
 /// The curves of a target.
-fn target(asked: &Asked<'_>) -> Result<HttpAnswer, QueryError> {
+fn target(asked: &PageRequest<'_>) -> Result<HttpAnswer, QueryError> {
     asked.only(&["host", "target", "from", "thru", "points", "format"])?;
     let host = asked.host()?;
     let (period, points, is_csv) = (asked.period(&host)?, asked.points()?, asked.is_csv()?);

@@ -4,7 +4,7 @@ use archive::{Ranked, RankingQuery, Recordings};
 use promql::QueryError;
 use serde_json::{Value, json};
 
-use super::asked::{Asked, refused};
+use super::asked::{PageRequest, refused};
 use super::chart::{number, shown};
 use super::moment::pid_of;
 use super::steps::Period;
@@ -71,7 +71,7 @@ impl Amount {
 }
 
 /// The answer to `heaviest`.
-pub(crate) fn heaviest(asked: &Asked<'_>) -> Result<String, QueryError> {
+pub(crate) fn heaviest(asked: &PageRequest<'_>) -> Result<String, QueryError> {
     asked.only(&["host", "from", "thru", "what", "by", "count", "format"])?;
     let host = asked.host()?;
     let (period, count, is_csv) =

@@ -4,11 +4,11 @@ use archive::Recordings;
 use promql::QueryError;
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Recorded, end, ms, recorded, refused};
+use super::asked::{PageRequest, Recorded, end, ms, recorded, refused};
 use crate::clock::now_ms;
 
 /// The answer to `hosts`.
-pub(crate) fn hosts(asked: &Asked<'_>) -> Result<String, QueryError> {
+pub(crate) fn hosts(asked: &PageRequest<'_>) -> Result<String, QueryError> {
     asked.only(&[])?;
     let hosts = asked.recordings.hosts().into_iter().map(|host| one(&asked.recordings, host));
     let hosts = hosts.collect::<Result<Vec<Value>, QueryError>>()?;

@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use view::base_number;
 
-use super::asked::{Asked, ms};
+use super::asked::{PageRequest, ms};
 use super::chart::{chosen_charts, number, shown};
 use super::charts::{Chart, Instances};
 use super::moment::heaviest;
@@ -56,33 +56,33 @@ const SLOWEST: &str = "process";
 /// The readers, and whether a thread serves them.
 #[derive(Default)]
 pub(crate) struct Live {
-    state: Mutex<State>,
+    state: Mutex<LiveState>,
 }
 
 #[derive(Default)]
-struct State {
-    readers: Vec<Reader>,
+struct LiveState {
+    readers: Vec<Watcher>,
     has_thread: bool,
     has_ended: bool,
 }
 
 /// Somebody who looks.
-pub(crate) struct Reader {
+pub(crate) struct Watcher {
     host: String,
     charts: Vec<&'static Chart>,
     events: Sender<Bytes>,
 }
 
 /// What a request asks for, and where its events will come.
-pub(crate) fn reader(asked: &Asked<'_>) -> Result<(Reader, Receiver<Bytes>), QueryError> {
+pub(crate) fn reader(asked: &PageRequest<'_>) -> Result<(Watcher, Receiver<Bytes>), QueryError> {
     asked.only(&["host", "id"])?;
     let (host, charts) = (asked.host()?, chosen_charts(asked)?);
     let (events, coming) = channel(EVENTS_MAX);
-    Ok((Reader { host, charts, events }, coming))
+    Ok((Watcher { host, charts, events }, coming))
 }
 
 impl Live {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LiveState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -90,7 +90,7 @@ impl Live {
     pub(crate) fn add(
         self: &Arc<Self>,
         recordings: &Arc<RecordingStorage>,
-        (reader, coming): (Reader, Receiver<Bytes>),
+        (reader, coming): (Watcher, Receiver<Bytes>),
         refused: &RefusedStreams,
     ) -> Result<HttpAnswer, QueryError> {
         let mut state = self.lock();
@@ -162,7 +162,7 @@ impl Live {
     }
 
     /// Sends each reader what `event` makes for it.  One whose queue is full is ended.
-    fn send(&self, event: impl Fn(&Reader) -> Option<Bytes>) {
+    fn send(&self, event: impl Fn(&Watcher) -> Option<Bytes>) {
         let mut state = self.lock();
         state.readers.retain(|reader| {
             event(reader).is_none_or(|event| reader.events.try_send(event).is_ok())
@@ -221,7 +221,7 @@ fn name(chart: &Chart, row: &Row<'_>) -> String {
 /// A host that is followed.
 #[derive(Default)]
 struct Followed {
-    open: Option<Open>,
+    open: Option<GrowingRecording>,
     /// When to look for another recording.
     look: Option<Deadline>,
     /// The heaviest processes of their latest reading.
@@ -229,7 +229,7 @@ struct Followed {
 }
 
 /// The recording that grows, at its latest sample.
-struct Open {
+struct GrowingRecording {
     path: PathBuf,
     cursor: Cursor,
     meta: Meta,
@@ -256,7 +256,7 @@ impl Followed {
         if self.open.as_ref().is_some_and(|open| open.path == path) {
             return false;
         }
-        match Open::at_end(path) {
+        match GrowingRecording::at_end(path) {
             Ok(open) => {
                 self.open = Some(open);
                 self.note()
@@ -283,7 +283,7 @@ impl Followed {
     }
 }
 
-impl Open {
+impl GrowingRecording {
     fn at_end(path: PathBuf) -> Result<Self, FeedError> {
         let settings = CursorSettings {
             entries: Vec::new(),
@@ -294,7 +294,7 @@ impl Open {
         let (mut cursor, meta) = Cursor::open(&path, settings)?;
         let mut history = History::new(cursor.defs());
         cursor.go(Motion::Last, &mut history, &mut |_, _| {})?;
-        Ok(Open { path, cursor, meta, history })
+        Ok(GrowingRecording { path, cursor, meta, history })
     }
 }
 

@@ -12,7 +12,7 @@ use sample::{Cells, Kind, Meta, SourceDef, State, Table, Track};
 use serde_json::{Value, json};
 use view::{base_number, instance_parts, to_base};
 
-use super::asked::{Asked, ms, refused};
+use super::asked::{PageRequest, ms, refused};
 use super::chart::{number, shown};
 use super::table::{Csv, csv_line};
 use crate::parameters::invalid;
@@ -58,7 +58,7 @@ const COLUMNS: &[&str] = &[
 ];
 
 /// A table of an answer.
-struct Shown {
+struct ShownTable {
     name: String,
     title: String,
     columns: Vec<(String, String, String)>,
@@ -95,7 +95,7 @@ impl Processes {
         self.lines.push(ProcessLine { cpu_percent, pid: process["pid"].as_i64(), text });
     }
 
-    /// Those with most CPU time first; equals by number, so that the same question has the same answer.
+    /// Sorts processes: most CPU time first; equals by number, so that the same question has the same answer.
     fn sort(&mut self) {
         self.lines.sort_by(|one, other| {
             let by_usage = other.cpu_percent.total_cmp(&one.cpu_percent);
@@ -105,7 +105,7 @@ impl Processes {
 }
 
 /// The answer to `moment`.
-pub(crate) fn moment(asked: &Asked<'_>) -> Result<String, QueryError> {
+pub(crate) fn moment(asked: &PageRequest<'_>) -> Result<String, QueryError> {
     asked.only(&["host", "at", "table", "format"])?;
     let host = asked.host()?;
     let (at_ns, is_csv) = (asked.needed_ns("at")?, asked.is_csv()?);
@@ -134,7 +134,7 @@ pub(crate) fn moment(asked: &Asked<'_>) -> Result<String, QueryError> {
             processes = read_processes(recordings, &host, found, is_csv)?;
         }
     }
-    let mut tables: Vec<Shown> = Vec::new();
+    let mut tables: Vec<ShownTable> = Vec::new();
     for moment in &moments {
         let frame = Frame::new(&moment.history, &moment.meta, &options);
         for track in frame.tracks {
@@ -161,7 +161,7 @@ pub(crate) fn moment(asked: &Asked<'_>) -> Result<String, QueryError> {
 }
 
 /// An object of the members of another one, the processes and the tables.
-fn whole(head: &str, processes: Vec<ProcessLine>, tables: &[Shown]) -> String {
+fn whole(head: &str, processes: Vec<ProcessLine>, tables: &[ShownTable]) -> String {
     let of_processes = processes.iter().map(|line| line.text.len() + 1);
     let of_tables = tables.iter().flat_map(|table| &table.rows).map(|row| row.len() + 1);
     let bytes = head.len() + of_processes.chain(of_tables).sum::<usize>();
@@ -198,7 +198,7 @@ fn push_list(out: &mut String, items: impl Iterator<Item = impl AsRef<str>>) {
     }
 }
 
-fn csv(only: &str, processes: &Processes, tables: &[Shown]) -> String {
+fn csv(only: &str, processes: &Processes, tables: &[ShownTable]) -> String {
     let (columns, lines): (Vec<&str>, Vec<&str>) = if only == PROCESSES {
         let lines = processes.lines.iter().map(|line| &*line.text);
         (processes.columns.clone(), lines.collect())
@@ -212,7 +212,7 @@ fn csv(only: &str, processes: &Processes, tables: &[Shown]) -> String {
 }
 
 /// A source as a table: a row for each instance, or for each field if it has but one row.
-fn table(frame: &Frame<'_>, track: &Track, is_csv: bool) -> Option<Shown> {
+fn table(frame: &Frame<'_>, track: &Track, is_csv: bool) -> Option<ShownTable> {
     let (def, whole) = (&track.def, frame.whole(track));
     if def.name == PROCESS || def.name == EXIT {
         return None;
@@ -250,7 +250,7 @@ fn table(frame: &Frame<'_>, track: &Track, is_csv: bool) -> Option<Shown> {
         };
         whole.rows().take(ROWS_MAX).map(line).collect()
     };
-    Some(Shown { name: text(&def.name), title: text(&def.about), columns, rows })
+    Some(ShownTable { name: text(&def.name), title: text(&def.about), columns, rows })
 }
 
 /// The unit of a field as tables have it.
@@ -322,7 +322,7 @@ fn read_processes(
 struct Traffic<'a>(HashMap<&'a [u8], Row<'a>>);
 
 impl<'a> Traffic<'a> {
-    /// That of a tick, if it was recorded.
+    /// The traffic of a tick, if it was recorded.
     fn of(frame: &Frame<'a>) -> Option<Self> {
         let whole = frame.source(PROCESS_NET)?;
         let is_read = whole.track.current.state == State::Ok;

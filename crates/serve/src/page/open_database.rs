@@ -127,7 +127,7 @@ impl OpenDatabase {
     ) -> Result<FetchedSeries, String> {
         let request = FetchRequest { function, start, end, step_seconds };
         from_file_within(&self.file, &request, CELLS_MAX)
-            .map_err(|error| told(&error, self.file.path(), &self.path))
+            .map_err(|error| named_error(&error, self.file.path(), &self.path))
     }
 
     /// The shortest step of rows of a function that is no shorter than another, or the longest one.
@@ -161,11 +161,11 @@ fn flush(daemon: &str, path: &Path) -> Result<(), String> {
 /// Opens a database that was found; errors name it by its path below the folder.
 pub(super) fn sound(found: &FileBeneath, path: &str) -> Result<File, String> {
     let real = found.path();
-    File::open(&real, Access::Read).map_err(|error| told(&error, &real, path))
+    File::open(&real, Access::Read).map_err(|error| named_error(&error, &real, path))
 }
 
 /// An error with the name of a database that was opened by another path.
-fn told(error: &dyn Display, real: &Path, path: &str) -> String {
+fn named_error(error: &dyn Display, real: &Path, path: &str) -> String {
     let said = error.to_string().replace(&real.display().to_string(), path);
     if said.contains(path) { said } else { format!("'{path}': {said}") }
 }

@@ -71,12 +71,12 @@ pub(crate) struct Other {
     host: OtherHost,
     questions: Arc<Semaphore>,
     readers: Arc<Semaphore>,
-    known: Mutex<Known>,
+    known: Mutex<KnownHost>,
 }
 
 /// What is known of a host.
 #[derive(Default)]
-struct Known {
+struct KnownHost {
     is_asked: bool,
     good: Option<Deadline>,
     /// The hosts that it records, checked, as it answered last.
@@ -86,7 +86,7 @@ struct Known {
 }
 
 /// A host, and which of its recorded hosts; empty for its only one.
-pub(crate) type Found = (Arc<Other>, String);
+pub(crate) type FoundHost = (Arc<Other>, String);
 
 impl Others {
     /// Starts the thread.
@@ -126,7 +126,7 @@ impl Others {
     }
 
     /// The host of a name that `hosts` gave, or `NAME/RECORDED`.
-    pub(super) fn find(&self, name: &str, own: &[String]) -> Option<Found> {
+    pub(super) fn find(&self, name: &str, own: &[String]) -> Option<FoundHost> {
         let recorded = |label: &str| {
             let rest = name.strip_prefix(label)?;
             if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }
@@ -204,7 +204,7 @@ impl Others {
     /// The answer of a host to a question.
     pub(super) async fn ask(
         &self,
-        (other, _): &Found,
+        (other, _): &FoundHost,
         name: &str,
         query: &str,
     ) -> Result<HttpAnswer, QueryError> {
@@ -215,7 +215,7 @@ impl Others {
     /// A page or picture of a host's devices.
     pub(super) async fn device_page(
         &self,
-        (other, _): &Found,
+        (other, _): &FoundHost,
         file: &DeviceFile,
     ) -> Result<HttpAnswer, QueryError> {
         let Some(path) = file.at_other() else { return Ok(device_pages::missing()) };
@@ -249,7 +249,7 @@ impl Others {
     /// The live samples of a host, or its log as it grows.
     pub(super) async fn live(
         &self,
-        (other, _): &Found,
+        (other, _): &FoundHost,
         name: &str,
         query: String,
         refused: &RefusedStreams,
@@ -281,7 +281,7 @@ impl Others {
 }
 
 impl Other {
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, KnownHost> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -335,7 +335,7 @@ impl Other {
 }
 
 /// Adds to the query which of its recorded hosts the other one is asked for.
-pub(super) fn push_recorded(query: &mut String, (_, recorded): &Found) {
+pub(super) fn push_recorded(query: &mut String, (_, recorded): &FoundHost) {
     if !recorded.is_empty() {
         query.push_str(if query.is_empty() { "host=" } else { "&host=" });
         push_percent_encoded(query, recorded);

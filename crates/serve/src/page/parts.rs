@@ -13,7 +13,7 @@ use sample::{Meta, SourceDef};
 use serde_json::{Value, json};
 use service_account::{PartAccount, PartPhase, ServiceAccount, ServiceRun};
 
-use super::asked::{Asked, ms, refused};
+use super::asked::{PageRequest, ms, refused};
 use super::chart::number;
 use super::section::{PageSection, SectionQuestion};
 use super::steps::{Period, Steps};
@@ -114,7 +114,7 @@ impl PageSection for Parts {
                 let stop = question.stop.clone();
                 let recordings = self.recordings.recordings().map_err(refused)?;
                 let recordings = recordings.ending(move || stop().is_some());
-                curves(&account, &Asked { recordings, parameters: question.parameters })
+                curves(&account, &PageRequest { recordings, parameters: question.parameters })
             }
             other => Err(QueryError::BadData(format!(
                 "there is no parts/{other}: there are parts and parts/curves"
@@ -253,7 +253,7 @@ impl Usage {
 }
 
 /// What the parts used over time, by the recordings of their processes.
-fn curves(account: &ServiceAccount, asked: &Asked<'_>) -> Result<HttpAnswer, QueryError> {
+fn curves(account: &ServiceAccount, asked: &PageRequest<'_>) -> Result<HttpAnswer, QueryError> {
     asked.only(&["from", "thru", "points", "what", "format"])?;
     let costs = chosen(asked.parameters.get("what"))?;
     let is_csv = asked.is_csv()?;
@@ -326,7 +326,7 @@ fn recorded_here(recordings: &Recordings) -> Option<(String, Arc<SourceDef>)> {
     (!found.is_empty()).then(|| found.swap_remove(at))
 }
 
-fn meta(asked: &Asked<'_>, host: &str) -> Meta {
+fn meta(asked: &PageRequest<'_>, host: &str) -> Meta {
     let metas = (0..).map_while(|file| asked.recordings.meta(file));
     metas.filter(|meta| meta.host() == host).last().cloned().unwrap_or_default()
 }

@@ -10,7 +10,7 @@ use graph::series::{SeriesRequest, SeriesSource, SeriesTable, WallClock};
 use promql::QueryError;
 use sample::SourceDef;
 
-use super::asked::Asked;
+use super::asked::PageRequest;
 use super::chart::{ChartData, Curve, shown};
 use super::charts::{CHARTS, Chart};
 use super::report::PageReportError;
@@ -45,7 +45,7 @@ pub fn draw_period(
     format: PictureFormat,
 ) -> Result<Vec<u8>, PageReportError> {
     let parameters = Parameters::with(&[]);
-    let asked = Asked { recordings: recordings.clone(), parameters: &parameters };
+    let asked = PageRequest { recordings: recordings.clone(), parameters: &parameters };
     let whole = super::asked::recorded(recordings, host);
     let (from_ns, thru_ns) = (from_ns.max(whole.from_ns), thru_ns.min(whole.thru_ns + 1));
     if from_ns >= thru_ns {

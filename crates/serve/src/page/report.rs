@@ -12,7 +12,7 @@ use archive::Recordings;
 use promql::QueryError;
 use serde_json::{Value, json};
 
-use super::asked::{Asked, ms, recorded};
+use super::asked::{PageRequest, ms, recorded};
 use super::heaviest::AMOUNTS;
 use super::report_file::Answers;
 use super::steps::Period;
@@ -153,7 +153,7 @@ impl Making<'_> {
     /// What the server would answer.
     fn ask(&self, name: &str, parameters: &[(&str, &str)]) -> Result<String, QueryError> {
         let parameters = Parameters::with(parameters);
-        let asked = Asked { recordings: self.recordings.clone(), parameters: &parameters };
+        let asked = PageRequest { recordings: self.recordings.clone(), parameters: &parameters };
         match question(name) {
             Some(question) => question(&asked),
             None => Err(QueryError::BadData(format!("there is no question {name}"))),

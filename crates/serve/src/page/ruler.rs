@@ -9,7 +9,7 @@
 use promql::QueryError;
 use serde_json::{Value, json};
 
-use super::asked::{Asked, ms};
+use super::asked::{PageRequest, ms};
 use super::chart::{ChartData, Curve, Spread, number, shown};
 use super::charts::{BUSY, Chart};
 use super::hosts::gaps;
@@ -31,7 +31,7 @@ const TO_STANDARD: f64 = 1.4826;
 const FINER_STEPS: usize = 120;
 const FINER_TIMES: usize = 4;
 
-/// Of what spikes are looked for.
+/// The kinds of values of which spikes are looked for.
 struct SpikeKind {
     chart: &'static str,
     /// The series that are added up for each instance, or the only one that counts.
@@ -72,7 +72,7 @@ struct Spike {
 }
 
 /// The answer to `ruler`.
-pub(crate) fn ruler(asked: &Asked<'_>) -> Result<String, QueryError> {
+pub(crate) fn ruler(asked: &PageRequest<'_>) -> Result<String, QueryError> {
     asked.only(&["host", "from", "thru", "points"])?;
     let host = asked.host()?;
     let recorded = asked.recorded(&host);
@@ -202,7 +202,7 @@ fn median(values: &mut [f64]) -> f64 {
 
 /// The start of the shortest step that has the largest value of a step.
 fn exact(
-    asked: &Asked<'_>,
+    asked: &PageRequest<'_>,
     host: &str,
     (kind, chart, instance): (&SpikeKind, &'static Chart, &[u8]),
     mut steps: Steps,

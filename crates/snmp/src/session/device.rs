@@ -100,7 +100,7 @@ pub(super) struct Device {
     pub(super) is_removed: bool,
     /// Why the last answer was refused, since the last that was taken.
     pub(super) refusal: Option<Refusal>,
-    /// Of version 3; unknown until the device has named it.
+    /// The engine of version 3; unknown until the device has named it.
     pub(super) engine: Engine,
     round_trip: RoundTrip,
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use super::engine::{Engine, UsmReport};
-use super::table::{Found, Pending};
+use super::table::{Pending, RequestState};
 use super::{Completion, Refusal, RequestError, Security, SessionState};
 use crate::ber::DecodeError;
 use crate::message::{CommunityHead, CommunityMessage, Version, peek_version};
@@ -200,12 +200,12 @@ impl SessionState {
     /// The request that waits for an answer with this id from this address.
     fn find(&mut self, id: i32, from: SocketAddr) -> Option<u32> {
         let place = match self.table.find(id) {
-            Found::Waiting(place) if self.table.get(place).tries > 0 => place,
-            Found::Past => {
+            RequestState::Waiting(place) if self.table.get(place).tries > 0 => place,
+            RequestState::Past => {
                 self.counts.past += 1;
                 return None;
             }
-            Found::Never | Found::Waiting(_) => {
+            RequestState::Never | RequestState::Waiting(_) => {
                 self.counts.unknown += 1;
                 return None;
             }

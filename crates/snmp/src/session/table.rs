@@ -44,7 +44,7 @@ pub(super) struct Pending {
 
 /// What an id leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum RequestState {
     /// This request waits.
     Waiting(u32),
     /// One that was answered, or given up.
@@ -166,17 +166,17 @@ impl RequestTable {
     }
 
     /// The request that an answer with this id is for.
-    pub(super) fn find(&self, id: i32) -> Found {
+    pub(super) fn find(&self, id: i32) -> RequestState {
         if let Some(&place) = usize::try_from(id).ok().and_then(|id| self.short.get(id))
             && place != NOWHERE
         {
-            return Found::Waiting(place);
+            return RequestState::Waiting(place);
         }
         let place = (id.cast_unsigned() ^ self.mask) & ((1 << PLACE_BITS) - 1);
         match self.places.get(place as usize) {
-            Some(pending) if !pending.is_free && pending.id == id => Found::Waiting(place),
-            Some(_) if id >= 0 => Found::Past,
-            _ => Found::Never,
+            Some(pending) if !pending.is_free && pending.id == id => RequestState::Waiting(place),
+            Some(_) if id >= 0 => RequestState::Past,
+            _ => RequestState::Never,
         }
     }
 
@@ -216,13 +216,13 @@ mod tests {
                 let id = table.get(place).id;
                 assert!(id >= 0 && (!is_short || id <= 0x7fff));
                 assert!(seen.insert(id));
-                assert_eq!(table.find(id), Found::Waiting(place));
+                assert_eq!(table.find(id), RequestState::Waiting(place));
                 assert_eq!(table.get(place).head.request_id, id);
             }
             let id = table.get(places[9]).id;
             table.remove(places[9]);
             table.remove(places[9]);
-            assert_ne!(table.find(id), Found::Waiting(places[9]));
+            assert_ne!(table.find(id), RequestState::Waiting(places[9]));
             assert_eq!(table.len(), 4_999);
             let again = table.add(7, 0, head, is_short).unwrap();
             assert_ne!(table.get(again).id, id);

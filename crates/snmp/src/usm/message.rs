@@ -9,7 +9,9 @@ use std::ops::Range;
 use super::cipher::{CipherInput, CipherKey, SALT_BYTES};
 use super::keys::EngineKeys;
 use super::mac::MAC_BYTES_MAX;
-use crate::ber::{DecodeCause, DecodeError, EncodeError, Encoder, MESSAGE_BYTES_MAX, Reader, tag};
+use crate::ber::{
+    BerReader, DecodeCause, DecodeError, EncodeError, Encoder, MESSAGE_BYTES_MAX, tag,
+};
 use crate::message::{Version, open};
 use crate::pdu::{self, Pdu, PduHead, Varbind};
 
@@ -310,7 +312,7 @@ impl V3Message {
                 return Err(wrong("encrypted bytes that are no whole blocks"));
             }
         }
-        let mut data = Reader::new(&bytes[self.data.clone()], at);
+        let mut data = BerReader::new(&bytes[self.data.clone()], at);
         let mut scoped = data.expect(tag::SEQUENCE)?;
         // After an encrypted PDU there may be padding.
         if !self.flags.is_private || data.rest().len() >= 8 {
@@ -325,7 +327,7 @@ impl V3Message {
 }
 
 /// Where the next octet string lies, which is at most this long.
-fn place(reader: &mut Reader<'_>, most: usize) -> Result<Range<usize>, DecodeError> {
+fn place(reader: &mut BerReader<'_>, most: usize) -> Result<Range<usize>, DecodeError> {
     let content = reader.expect(tag::OCTET_STRING)?;
     let length = content.rest().len();
     match length > most {

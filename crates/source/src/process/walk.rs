@@ -81,7 +81,7 @@ const STAT_OF_PROCESS: [(usize, usize); 5] = [
 
 /// A process's files between two readings.
 #[derive(Default)]
-struct Held {
+struct HeldFiles {
     stat: Handle,
     io: Handle,
     status: Handle,
@@ -100,7 +100,7 @@ pub(super) struct Walk {
     task_table: TaskTable,
     threads: TaskTable,
     fact_requests: FactRequests,
-    held: Vec<Held>,
+    held: Vec<HeldFiles>,
     pids: Vec<i32>,
     tids: Vec<i32>,
     /// Processes that the filter cannot decide without their command line.
@@ -295,7 +295,7 @@ impl Walk {
         slot: Option<usize>,
         text: &'a mut [u8],
     ) -> Option<Stat<'a>> {
-        let mut none = Held::default();
+        let mut none = HeldFiles::default();
         let held = slot.map_or(&mut none, |slot| &mut self.held[slot]);
         let keep = held.reads >= STAYS_READS;
         let path = ProcPath::of(pid, b"/stat");
@@ -325,7 +325,7 @@ impl Walk {
         }
         let (slot, is_new) = self.task_table.find_or_add(key, pid, start);
         if slot >= self.held.len() {
-            self.held.resize_with(slot + 1, Held::default);
+            self.held.resize_with(slot + 1, HeldFiles::default);
         }
         let held = &mut self.held[slot];
         if is_new {
@@ -566,7 +566,7 @@ impl Walk {
     }
 }
 
-impl Held {
+impl HeldFiles {
     fn close(&mut self, files: &mut Files) {
         files.close(&mut self.stat);
         files.close(&mut self.io);

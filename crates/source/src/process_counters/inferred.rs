@@ -296,11 +296,11 @@ mod tests {
         }
 
         /// What a pass over these tells, by parent, in units of [`used`].
-        fn take(&mut self, all: &[ProcessUsage]) -> Vec<(i32, u64)> {
-            self.take_when(all, |_| true)
+        fn add_pass(&mut self, all: &[ProcessUsage]) -> Vec<(i32, u64)> {
+            self.add_pass_when(all, |_| true)
         }
 
-        fn take_when(
+        fn add_pass_when(
             &mut self,
             all: &[ProcessUsage],
             lives: impl Fn(i32) -> bool,
@@ -320,11 +320,11 @@ mod tests {
     #[test]
     fn short_lives_show_at_their_parent_and_what_was_before_does_not() {
         let mut passes = Passes::new();
-        assert_eq!(passes.take(&[seen(1, 0, 5, 900), seen(10, 1, 5, 100)]), []);
-        assert_eq!(passes.take(&[seen(1, 0, 5, 900), seen(10, 1, 6, 140)]), [(10, 40)]);
-        assert_eq!(passes.take(&[seen(1, 0, 5, 900), seen(10, 1, 6, 140)]), []);
+        assert_eq!(passes.add_pass(&[seen(1, 0, 5, 900), seen(10, 1, 5, 100)]), []);
+        assert_eq!(passes.add_pass(&[seen(1, 0, 5, 900), seen(10, 1, 6, 140)]), [(10, 40)]);
+        assert_eq!(passes.add_pass(&[seen(1, 0, 5, 900), seen(10, 1, 6, 140)]), []);
         let mut table = Table::new(exit::FIELDS.len());
-        passes.take(&[seen(1, 0, 5, 900), seen(10, 1, 6, 141)]);
+        passes.add_pass(&[seen(1, 0, 5, 900), seen(10, 1, 6, 141)]);
         write_rows(&mut passes.inference, &mut table);
         assert_eq!((table.rows(), table.name(0)), (1, &b"children of 10\x1f7"[..]));
         assert_eq!(table.text(0, exit::COMMAND), Some(&b"children of make"[..]));
@@ -338,59 +338,59 @@ mod tests {
     #[test]
     fn what_was_shown_of_a_child_is_not_told_again() {
         let mut passes = Passes::new();
-        passes.take(&[seen(10, 1, 5, 100), seen(11, 10, 30, 20)]);
+        passes.add_pass(&[seen(10, 1, 5, 100), seen(11, 10, 30, 20)]);
         // The child used 4 more and ended, and with it 20 that it had waited for long before.
-        assert_eq!(passes.take(&[seen(10, 1, 5, 100 + 34 + 20)]), [(10, 4)]);
+        assert_eq!(passes.add_pass(&[seen(10, 1, 5, 100 + 34 + 20)]), [(10, 4)]);
     }
 
     #[test]
     fn a_parent_that_went_with_its_child_leaves_it_to_those_above() {
         let mut passes = Passes::new();
         let first = seen(1, 0, 0, 0);
-        passes.take(&[first, seen(5, 1, 1, 0), seen(10, 5, 5, 7), seen(11, 10, 30, 0)]);
+        passes.add_pass(&[first, seen(5, 1, 1, 0), seen(10, 5, 5, 7), seen(11, 10, 30, 0)]);
         // 10 waited for 11 (which used 32 in all), then ended with 6, and 5 waited for it.
-        assert_eq!(passes.take(&[first, seen(5, 1, 1, 6 + 7 + 32)]), [(5, 3)]);
+        assert_eq!(passes.add_pass(&[first, seen(5, 1, 1, 6 + 7 + 32)]), [(5, 3)]);
         let mut passes = Passes::new();
-        passes.take(&[first, seen(5, 1, 1, 0), seen(10, 5, 5, 7), seen(11, 10, 30, 0)]);
+        passes.add_pass(&[first, seen(5, 1, 1, 0), seen(10, 5, 5, 7), seen(11, 10, 30, 0)]);
         // 10 ended first, and the first of all processes waited for 11.
         let first = seen(1, 0, 0, 32);
-        assert_eq!(passes.take(&[first, seen(5, 1, 1, 6 + 7)]), [(1, 2)], "rather too little");
+        assert_eq!(passes.add_pass(&[first, seen(5, 1, 1, 6 + 7)]), [(1, 2)], "rather too little");
     }
 
     #[test]
     fn a_child_that_goes_during_the_pass_is_taken_off_later_or_looked_for() {
         let mut passes = Passes::new();
-        passes.take(&[seen(10, 1, 5, 100), seen(11, 10, 30, 0)]);
+        passes.add_pass(&[seen(10, 1, 5, 100), seen(11, 10, 30, 0)]);
         // Read before its child ended; the child is not there any more when its turn comes.
-        assert_eq!(passes.take(&[seen(10, 1, 5, 103)]), []);
-        assert_eq!(passes.take(&[seen(10, 1, 5, 103 + 34)]), [(10, 7)]);
-        assert_eq!(passes.take(&[seen(10, 1, 5, 103 + 35)]), [(10, 1)]);
+        assert_eq!(passes.add_pass(&[seen(10, 1, 5, 103)]), []);
+        assert_eq!(passes.add_pass(&[seen(10, 1, 5, 103 + 34)]), [(10, 7)]);
+        assert_eq!(passes.add_pass(&[seen(10, 1, 5, 103 + 35)]), [(10, 1)]);
         // The child has the lower number, and ended between its turn and its parent's.
         let mut passes = Passes::new();
-        passes.take(&[seen(9, 10, 30, 0), seen(10, 1, 5, 100)]);
+        passes.add_pass(&[seen(9, 10, 30, 0), seen(10, 1, 5, 100)]);
         let all = [seen(9, 10, 31, 0), seen(10, 1, 5, 100 + 32)];
-        assert_eq!(passes.take_when(&all, |pid| pid != 9), [(10, 1)]);
-        assert_eq!(passes.take(&[seen(10, 1, 5, 132)]), []);
+        assert_eq!(passes.add_pass_when(&all, |pid| pid != 9), [(10, 1)]);
+        assert_eq!(passes.add_pass(&[seen(10, 1, 5, 132)]), []);
     }
 
     #[test]
     fn a_child_that_nobody_waits_for_takes_nothing_off_for_ever() {
         let mut passes = Passes::new();
-        passes.take(&[seen(10, 1, 5, 100), seen(11, 10, 30, 0)]);
-        assert_eq!(passes.take(&[seen(10, 1, 5, 100)]), []);
-        assert_eq!(passes.take(&[seen(10, 1, 5, 100)]), []);
-        assert_eq!(passes.take(&[seen(10, 1, 5, 120)]), [(10, 20)]);
+        passes.add_pass(&[seen(10, 1, 5, 100), seen(11, 10, 30, 0)]);
+        assert_eq!(passes.add_pass(&[seen(10, 1, 5, 100)]), []);
+        assert_eq!(passes.add_pass(&[seen(10, 1, 5, 100)]), []);
+        assert_eq!(passes.add_pass(&[seen(10, 1, 5, 120)]), [(10, 20)]);
     }
 
     #[test]
     fn a_new_parent_counts_whole_and_one_that_was_passed_over_does_not() {
         let mut passes = Passes::new();
-        passes.take(&[seen(10, 1, 5, 100)]);
+        passes.add_pass(&[seen(10, 1, 5, 100)]);
         // A number used again, by one that began since, 1,000 s after boot.
         let young = ProcessUsage { start: 150_000, ..seen(10, 1, 5, 40) };
-        assert_eq!(passes.take(&[young]), [(10, 40)]);
-        assert_eq!(passes.take(&[young, seen(20, 1, 1, 500)]), [], "as old as the machine");
-        assert_eq!(passes.take(&[young, seen(20, 1, 1, 501)]), [(20, 1)]);
+        assert_eq!(passes.add_pass(&[young]), [(10, 40)]);
+        assert_eq!(passes.add_pass(&[young, seen(20, 1, 1, 500)]), [], "as old as the machine");
+        assert_eq!(passes.add_pass(&[young, seen(20, 1, 1, 501)]), [(20, 1)]);
     }
 
     #[test]
@@ -406,7 +406,7 @@ mod tests {
         let wild =
             Used { user_ns: u64::MAX, system_ns: u64::MAX, minor_faults: 1, major_faults: 2 };
         let all = all.map(|seen| ProcessUsage { children: wild, ..seen });
-        passes.take(&all);
+        passes.add_pass(&all);
         passes.inference.begin(0);
         passes.inference.saw(seen(5, 4, 1, 1));
         passes.inference.end(&mut passes.attributed, |_| false);

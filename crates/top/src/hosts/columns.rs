@@ -56,7 +56,7 @@ pub enum HostColumn {
 
 /// How the number of a column is written.
 #[derive(Clone, Copy)]
-enum Written {
+enum NumberFormat {
     Percent,
     Size,
     Whole,
@@ -205,36 +205,36 @@ impl HostColumn {
     }
 
     /// The number, and how it is written; names have none.
-    fn cell(self, of: &MachineValues) -> Option<(Option<f64>, Written)> {
-        let bytes = |kib: Option<f64>| (kib.map(|kib| kib * 1024.0), Written::Size);
+    fn cell(self, of: &MachineValues) -> Option<(Option<f64>, NumberFormat)> {
+        let bytes = |kib: Option<f64>| (kib.map(|kib| kib * 1024.0), NumberFormat::Size);
         let cpu = |states: &[usize]| {
             let parts = states.iter().map(|&state| of.cpu[state]);
-            (parts.sum::<Option<f64>>(), Written::Percent)
+            (parts.sum::<Option<f64>>(), NumberFormat::Percent)
         };
         Some(match self {
             HostColumn::Host => return None,
-            HostColumn::Cpus => (of.cpus, Written::Whole),
-            HostColumn::Cpu => (of.cpu_busy(), Written::Percent),
+            HostColumn::Cpus => (of.cpus, NumberFormat::Whole),
+            HostColumn::Cpu => (of.cpu_busy(), NumberFormat::Percent),
             // In the order of `machine::CPU_STATES`.
             HostColumn::User => cpu(&[0, 1]),
             HostColumn::System => cpu(&[2, 3, 4]),
             HostColumn::Steal => cpu(&[5]),
             HostColumn::Wait => cpu(&[6]),
-            HostColumn::Load => (of.load[0], Written::Load),
-            HostColumn::Runnable => (of.runnable, Written::Whole),
-            HostColumn::Blocked => (of.blocked, Written::Whole),
-            HostColumn::Memory => (of.memory_used(), Written::Percent),
+            HostColumn::Load => (of.load[0], NumberFormat::Load),
+            HostColumn::Runnable => (of.runnable, NumberFormat::Whole),
+            HostColumn::Blocked => (of.blocked, NumberFormat::Whole),
+            HostColumn::Memory => (of.memory_used(), NumberFormat::Percent),
             HostColumn::Available => bytes(of.memory_available.or(of.memory_free)),
             HostColumn::Swap => bytes(of.swap_used()),
-            HostColumn::Read => (of.disk_read, Written::Size),
-            HostColumn::Write => (of.disk_write, Written::Size),
-            HostColumn::Received => (of.net_in, Written::Size),
-            HostColumn::Sent => (of.net_out, Written::Size),
-            HostColumn::PressureCpu => (of.pressure[0], Written::Percent),
-            HostColumn::PressureIo => (of.pressure[1], Written::Percent),
-            HostColumn::PressureMemory => (of.pressure[2], Written::Percent),
-            HostColumn::Born => (of.births, Written::Rate),
-            HostColumn::Up => (of.uptime_seconds, Written::Stretch),
+            HostColumn::Read => (of.disk_read, NumberFormat::Size),
+            HostColumn::Write => (of.disk_write, NumberFormat::Size),
+            HostColumn::Received => (of.net_in, NumberFormat::Size),
+            HostColumn::Sent => (of.net_out, NumberFormat::Size),
+            HostColumn::PressureCpu => (of.pressure[0], NumberFormat::Percent),
+            HostColumn::PressureIo => (of.pressure[1], NumberFormat::Percent),
+            HostColumn::PressureMemory => (of.pressure[2], NumberFormat::Percent),
+            HostColumn::Born => (of.births, NumberFormat::Rate),
+            HostColumn::Up => (of.uptime_seconds, NumberFormat::Stretch),
         })
     }
 
@@ -247,13 +247,13 @@ impl HostColumn {
     pub(crate) fn write(self, out: &mut String, of: &MachineValues) {
         match self.cell(of) {
             None => {}
-            Some((value, Written::Percent)) => format::percent(out, value),
-            Some((value, Written::Size)) => format::size(out, value),
-            Some((value, Written::Whole)) => format::whole(out, value),
-            Some((value, Written::Rate)) => format::rate(out, value),
-            Some((value, Written::Stretch)) => format::stretch(out, value),
-            Some((None, Written::Load)) => out.push('-'),
-            Some((Some(load), Written::Load)) => drop(write!(out, "{load:.2}")),
+            Some((value, NumberFormat::Percent)) => format::percent(out, value),
+            Some((value, NumberFormat::Size)) => format::size(out, value),
+            Some((value, NumberFormat::Whole)) => format::whole(out, value),
+            Some((value, NumberFormat::Rate)) => format::rate(out, value),
+            Some((value, NumberFormat::Stretch)) => format::stretch(out, value),
+            Some((None, NumberFormat::Load)) => out.push('-'),
+            Some((Some(load), NumberFormat::Load)) => drop(write!(out, "{load:.2}")),
         }
     }
 }

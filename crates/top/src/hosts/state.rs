@@ -16,7 +16,7 @@ use crate::machine::{MachineValues, Panel};
 /// A line of the list.
 #[derive(Clone, Debug)]
 pub(crate) struct HostLine {
-    /// Its place among the hosts that were named.
+    /// The place of the host among the hosts that were named.
     pub(crate) number: usize,
     /// The name that it was given.
     pub(crate) name: String,
@@ -30,7 +30,7 @@ pub(crate) enum Condition {
     Sends(Box<MachineValues>),
     /// It does not: why, as it is shown.
     Silent(String),
-    /// Its recorder has failed or ended: why.
+    /// The recorder of the host has failed or ended: why.
     Failed(String),
 }
 
@@ -47,7 +47,7 @@ impl HostLine {
 /// A host.
 struct KnownHost {
     name: String,
-    /// Of the recorder that runs.
+    /// The latest readings of the recorder that runs.
     readings: Option<(Readings, Panel)>,
     failure: Option<String>,
     /// When it last began or sent a sample, on this machine's clock.
@@ -86,7 +86,7 @@ impl KnownHosts {
 
     /// Takes what has happened, `None` if nothing more will; whether the screen does not know yet that there
     /// is something new.
-    pub(crate) fn take(&self, event: Option<HostEvent>, now_ns: u64) -> bool {
+    pub(crate) fn apply_event(&self, event: Option<HostEvent>, now_ns: u64) -> bool {
         let mut hosts = self.lock();
         match event {
             None => self.has_ended.store(true, Ordering::Release),

@@ -66,10 +66,13 @@ fn sample(second: u64, [cpus, busy, all, load, free]: [u64; 5]) -> Box<Snapshot>
 /// Two samples of a host; `busy` of 100 ticks between them.
 fn sends(view: &mut HostsView, number: usize, [cpus, busy, load, free]: [u64; 4]) {
     let known = view.known();
-    known.take(Some(HostEvent::Begun(number, Meta::new(), defs())), monotonic_ns());
+    known.apply_event(Some(HostEvent::Begun(number, Meta::new(), defs())), monotonic_ns());
     for second in 0..2 {
         let cells = [cpus, busy * second, 100 * second, load, free];
-        known.take(Some(HostEvent::Sample(number, sample(10 + second, cells))), monotonic_ns());
+        known.apply_event(
+            Some(HostEvent::Sample(number, sample(10 + second, cells))),
+            monotonic_ns(),
+        );
     }
 }
 
@@ -99,7 +102,7 @@ fn four() -> HostsView {
     sends(&mut view, 0, [1, 20, 150, 1 << 19]);
     sends(&mut view, 1, [3, 80, 50, 1 << 18]);
     let failed = HostEvent::Failed(2, "no route".to_owned(), true);
-    view.known().take(Some(failed), monotonic_ns());
+    view.known().apply_event(Some(failed), monotonic_ns());
     view.refresh().unwrap();
     view
 }
@@ -148,16 +151,16 @@ fn a_host_that_sends_nothing_more_is_silent() {
     assert!(now[3].starts_with("no answer to the login for "), "{now:?}");
     assert!(why(600).next().unwrap().contains(" 10m"), "{now:?}");
     // It sends again.
-    view.known().take(Some(HostEvent::Sample(0, sample(700, [1, 1, 1, 1, 1]))), later_ns);
+    view.known().apply_event(Some(HostEvent::Sample(0, sample(700, [1, 1, 1, 1, 1]))), later_ns);
     let again = view.known().lines(later_ns, 1.0);
     assert!(again[0].values().is_some() && again[1].values().is_none());
     // What begins anew has no rates of what was before.
-    view.known().take(Some(HostEvent::Begun(0, Meta::new(), defs())), later_ns);
-    view.known().take(Some(HostEvent::Sample(0, sample(800, [1, 9, 9, 1, 1]))), later_ns);
+    view.known().apply_event(Some(HostEvent::Begun(0, Meta::new(), defs())), later_ns);
+    view.known().apply_event(Some(HostEvent::Sample(0, sample(800, [1, 9, 9, 1, 1]))), later_ns);
     let line = &view.known().lines(later_ns, 1.0)[0];
     assert_eq!(HostColumn::Cpu.number(line.values().unwrap()), None);
     assert!(!view.known().has_sent(9));
-    view.known().take(None, later_ns);
+    view.known().apply_event(None, later_ns);
     assert!(view.known().has_sent(9));
 }
 
@@ -209,7 +212,7 @@ fn no_number_is_cut_and_the_sorted_column_is_there() {
 fn no_size_is_too_small_and_no_key_panics() {
     let mut view = four();
     let hostile = HostEvent::Failed(0, "größe \u{2500}".to_owned(), false);
-    view.known().take(Some(hostile), monotonic_ns());
+    view.known().apply_event(Some(hostile), monotonic_ns());
     for (width, height) in [(1, 1), (2, 2), (10, 3), (40, 4), (47, 9), (140, 20)] {
         for letter in (' '..='~').filter(|&letter| letter != 'q') {
             key(&mut view, KeyCode::Char(letter));

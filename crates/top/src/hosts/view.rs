@@ -104,7 +104,7 @@ impl HostsView {
     pub(crate) fn start(&self) -> io::Result<Recorders> {
         let known = self.known.clone();
         Recorders::start(self.hosts.clone(), move |event| {
-            if known.take(event, monotonic_ns()) {
+            if known.apply_event(event, monotonic_ns()) {
                 terminal::wake();
             }
         })

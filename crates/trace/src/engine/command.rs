@@ -271,7 +271,7 @@ impl HeldCommand {
             None => fork(),
             Some(place) => fork_tracer(place),
         };
-        if side == Side::Command {
+        if side == ForkSide::Command {
             // With this end open, too, it would wait for ever for a tracer that was killed.
             // SAFETY: its copy of the descriptor; `socket` is never dropped here.
             unsafe { libc::close(socket.as_raw_fd()) };
@@ -283,7 +283,7 @@ impl HeldCommand {
         let error = Error::last("starting a process for the command");
         set_signals(&before);
         drop(theirs);
-        let Side::Tracer(pid) = side else { return Err(error) };
+        let ForkSide::Tracer(pid) = side else { return Err(error) };
         if command.tracer.is_some() {
             ask_to_trace(&socket)?;
         }
@@ -389,7 +389,7 @@ impl Drop for HeldCommand {
 
 /// Which process this is, after a fork.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum ForkSide {
     /// The one that becomes the command.
     Command,
     /// The one that traces the command of this number.
@@ -399,17 +399,17 @@ enum Side {
 }
 
 /// Forks; the child is the command.
-fn fork() -> Side {
+fn fork() -> ForkSide {
     // SAFETY: what the child may call is said where this is called.
     match unsafe { libc::fork() } {
-        0 => Side::Command,
-        pid if pid > 0 => Side::Tracer(pid),
-        _ => Side::Failed,
+        0 => ForkSide::Command,
+        pid if pid > 0 => ForkSide::Tracer(pid),
+        _ => ForkSide::Failed,
     }
 }
 
 /// Forks twice; this process is the command, and its grandchild the tracer.
-fn fork_tracer(place: TracerPlace) -> Side {
+fn fork_tracer(place: TracerPlace) -> ForkSide {
     // SAFETY: plain system calls; the child only forks and exits, and the grandchild has all that
     // the thread that called this has.
     unsafe {
@@ -426,7 +426,7 @@ fn fork_tracer(place: TracerPlace) -> Side {
                             libc::setsid();
                         }
                     }
-                    Side::Tracer(command)
+                    ForkSide::Tracer(command)
                 }
                 pid => libc::_exit(i32::from(pid < 0)),
             },
@@ -434,9 +434,9 @@ fn fork_tracer(place: TracerPlace) -> Side {
                 let mut status = 0;
                 // All signals are blocked, so none interrupts it.
                 let waited = libc::waitpid(pid, &raw mut status, libc::__WALL);
-                if waited == pid && status == 0 { Side::Command } else { Side::Failed }
+                if waited == pid && status == 0 { ForkSide::Command } else { ForkSide::Failed }
             }
-            _ => Side::Failed,
+            _ => ForkSide::Failed,
         }
     }
 }

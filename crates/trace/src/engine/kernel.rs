@@ -135,7 +135,7 @@ fn backlog_bytes() -> usize {
 
 /// What is left in the backlog.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Left {
+enum BacklogRest {
     Nothing,
     /// An entry that is held back, and what came after it.
     Held,
@@ -281,14 +281,14 @@ impl KernelEngine {
 
     /// Moves records from the ring buffer to the backlog, as far as that is worth it; returns
     /// whether the ring buffer is empty.
-    fn fetch(&mut self, left: Left) -> bool {
+    fn fetch(&mut self, left: BacklogRest) -> bool {
         let Some(events) = &mut self.events else { return true };
-        if left == Left::Held {
+        if left == BacklogRest::Held {
             self.looked_ns = now_ns();
         }
         let (written, read) = events.positions();
-        let is_all_wanted = left == Left::Held || written - read >= self.pressing_bytes;
-        let mut is_one_wanted = left == Left::Nothing;
+        let is_all_wanted = left == BacklogRest::Held || written - read >= self.pressing_bytes;
+        let mut is_one_wanted = left == BacklogRest::Nothing;
         while is_all_wanted || is_one_wanted {
             // Events are lost when the ring buffer then fills up.
             if self.backlog.bytes() >= self.backlog_max.max(1) {
@@ -310,12 +310,12 @@ impl KernelEngine {
         room: usize,
         is_end: bool,
         each: &mut EventHandler<'_>,
-    ) -> (Left, Flow) {
+    ) -> (BacklogRest, Flow) {
         let backlog = &mut self.backlog;
         let mut done = 0;
         while let Some((first, bytes)) = backlog.first() {
             if done >= room {
-                return (Left::More, Flow::Continue(()));
+                return (BacklogRest::More, Flow::Continue(()));
             }
             let mut flow = Flow::Continue(());
             if let Some(first) = first {
@@ -330,7 +330,7 @@ impl KernelEngine {
                         let since_ns = *self.held_since_ns.get_or_insert_with(now_ns);
                         let is_old = self.looked_ns.saturating_sub(since_ns) > HOLD_NS;
                         if !(is_end || backlog.bytes() >= HELD_BYTES_MAX || is_old) {
-                            return (Left::Held, flow);
+                            return (BacklogRest::Held, flow);
                         }
                         task = Some(head.thread);
                     }
@@ -341,10 +341,10 @@ impl KernelEngine {
             self.held_since_ns = None;
             done += bytes;
             if flow.is_break() {
-                return (Left::More, flow);
+                return (BacklogRest::More, flow);
             }
         }
-        (Left::Nothing, Flow::Continue(()))
+        (BacklogRest::Nothing, Flow::Continue(()))
     }
 
     /// Hands over all events up to now.
@@ -358,7 +358,8 @@ impl KernelEngine {
             if flow.is_break() {
                 return RunResult::Paused;
             }
-            if left != Left::More && (is_end || self.fetch(left)) && self.backlog.is_empty() {
+            if left != BacklogRest::More && (is_end || self.fetch(left)) && self.backlog.is_empty()
+            {
                 return RunResult::Elapsed;
             }
         }
@@ -386,8 +387,8 @@ impl KernelEngine {
     }
 
     /// Waits until the ring buffer is to be polled again; returns whether a signal came.
-    fn wait(&self, left: Left, deadline_ns: Option<u64>) -> Result<bool, Error> {
-        let poll_ns = if left == Left::Held { POLL_NS / 10 } else { POLL_NS };
+    fn wait(&self, left: BacklogRest, deadline_ns: Option<u64>) -> Result<bool, Error> {
+        let poll_ns = if left == BacklogRest::Held { POLL_NS / 10 } else { POLL_NS };
         let left_ns = deadline_ns.map_or(poll_ns, |deadline| deadline.saturating_sub(now_ns()));
         let limit = Timespec { tv_sec: 0, tv_nsec: left_ns.min(poll_ns) as i64 };
         let mut found = [epoll::Event { flags: epoll::EventFlags::empty(), data: FLAG }; 2];
@@ -430,9 +431,9 @@ impl TraceEngine for KernelEngine {
         if limit == Some(Duration::ZERO) {
             return Ok(self.catch_up(each));
         }
-        let mut left = Left::More;
+        let mut left = BacklogRest::More;
         if self.backlog.is_empty() {
-            left = Left::Nothing;
+            left = BacklogRest::Nothing;
         }
         loop {
             self.look_for_end()?;
@@ -444,13 +445,13 @@ impl TraceEngine for KernelEngine {
             if flow.is_break() {
                 return Ok(RunResult::Paused);
             }
-            if over && all && left == Left::Nothing {
+            if over && all && left == BacklogRest::Nothing {
                 return self.failure.take().map_or(Ok(RunResult::Ended), Err);
             }
             if deadline_ns.is_some_and(|deadline| now_ns() >= deadline) {
                 return Ok(RunResult::Elapsed);
             }
-            if all && left != Left::More && self.wait(left, deadline_ns)? {
+            if all && left != BacklogRest::More && self.wait(left, deadline_ns)? {
                 return Ok(RunResult::Interrupted);
             }
         }

@@ -36,7 +36,7 @@ use crate::{Call, TraceEvent, WaitStatus};
 use alarm::Alarm;
 
 use stops::Flow;
-use tamper::{Begun, CallNumbers};
+use tamper::{CallNumbers, PendingTamper};
 
 /// How long tasks have to stop when we detach.  One in uninterruptible sleep (a dead network disk)
 /// does not; the kernel detaches it when this thread exits.
@@ -48,7 +48,7 @@ enum Phase {
     /// Not in a call, as far as we know.
     Outside,
     /// In a call since this time; whether it is wanted.
-    Inside { call: Call, since_ns: u64, wanted: bool, begun: Begun },
+    Inside { call: Call, since_ns: u64, wanted: bool, begun: PendingTamper },
 }
 
 /// Whether the events of a task are handed over.
@@ -72,7 +72,7 @@ struct Task {
     held_ns: u64,
     phase: Phase,
     reporting: Reporting,
-    /// Its calls that are tampered with, counted.
+    /// Counts of the task's calls that are tampered with.
     numbers: CallNumbers,
 }
 

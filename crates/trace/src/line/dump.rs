@@ -25,7 +25,7 @@ const BUFFERS_MAX: u64 = 1024;
 const ROW: usize = 16;
 
 /// Where the data of a call is.
-enum Place {
+enum DataSource {
     /// At this argument; its length.
     Bytes(u64),
     /// In buffers at this argument, whose number is the next.
@@ -53,14 +53,18 @@ pub(super) fn write(
     let count = if has_failed { 0 } else { result.cast_unsigned() };
     let [descriptor, address, length, ..] = call.arguments;
     let (place, is_read) = match name {
-        "read" | "pread64" | "recv" | "recvfrom" | "mq_timedreceive" => (Place::Bytes(count), true),
-        "write" | "pwrite64" | "send" | "sendto" | "mq_timedsend" => (Place::Bytes(length), false),
-        "readv" | "preadv" | "preadv2" => (Place::Buffers, true),
-        "writev" | "pwritev" | "pwritev2" | "vmsplice" => (Place::Buffers, false),
-        "recvmsg" => (Place::Message, true),
-        "sendmsg" => (Place::Message, false),
-        "recvmmsg" | "recvmmsg_time64" => (Place::Messages, true),
-        "sendmmsg" => (Place::Messages, false),
+        "read" | "pread64" | "recv" | "recvfrom" | "mq_timedreceive" => {
+            (DataSource::Bytes(count), true)
+        }
+        "write" | "pwrite64" | "send" | "sendto" | "mq_timedsend" => {
+            (DataSource::Bytes(length), false)
+        }
+        "readv" | "preadv" | "preadv2" => (DataSource::Buffers, true),
+        "writev" | "pwritev" | "pwritev2" | "vmsplice" => (DataSource::Buffers, false),
+        "recvmsg" => (DataSource::Message, true),
+        "sendmsg" => (DataSource::Message, false),
+        "recvmmsg" | "recvmmsg_time64" => (DataSource::Messages, true),
+        "sendmmsg" => (DataSource::Messages, false),
         _ => return Ok(()),
     };
     let set = if is_read { &dumps.read } else { &dumps.write };
@@ -70,10 +74,10 @@ pub(super) fn write(
     let left = if is_read { count.min(BYTES_MAX) } else { BYTES_MAX };
     let mut dump = Dump { memory, out, left, word: if call.id.abi == Abi::I386 { 4 } else { 8 } };
     match place {
-        Place::Bytes(length) => dump.bytes(address, length),
-        Place::Buffers => dump.buffers(address, length),
-        Place::Message => dump.message(address, None),
-        Place::Messages => dump.messages(address, count, is_read),
+        DataSource::Bytes(length) => dump.bytes(address, length),
+        DataSource::Buffers => dump.buffers(address, length),
+        DataSource::Message => dump.message(address, None),
+        DataSource::Messages => dump.messages(address, count, is_read),
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) struct Task {
     pub(super) last: Option<CallId>,
     /// The call that it is in.
     pub(super) pending: Option<Pending>,
-    /// Its name, with `-Y`.
+    /// The name of the task's command, with `-Y`.
     command: Vec<u8>,
 }
 

@@ -15,7 +15,7 @@ const DESCRIPTORS_MAX: usize = 1024;
 
 /// What is known of a descriptor.
 #[derive(Clone)]
-struct Known {
+struct KnownDescriptor {
     target: DescriptorTarget,
     closes_on_exec: bool,
 }
@@ -23,7 +23,7 @@ struct Known {
 /// Remembers what calls did to descriptors.
 pub(super) struct Tracker {
     is_on: bool,
-    processes: HashMap<i32, HashMap<i32, Known>>,
+    processes: HashMap<i32, HashMap<i32, KnownDescriptor>>,
 }
 
 impl Tracker {
@@ -172,7 +172,7 @@ impl Tracker {
         let known = self.processes.entry(process).or_default();
         match target {
             Some(target) if known.len() < DESCRIPTORS_MAX => {
-                known.insert(descriptor, Known { target, closes_on_exec: closes });
+                known.insert(descriptor, KnownDescriptor { target, closes_on_exec: closes });
             }
             _ => {
                 known.remove(&descriptor);

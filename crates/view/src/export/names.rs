@@ -5,7 +5,7 @@
 
 /// One of collectl's metrics.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Known {
+pub(super) struct CollectlMetric {
     /// The name in `lexpr`; of a detail metric without the instance (`diskinfo.reads`).
     pub(super) name: &'static str,
     /// Whether `lexpr` writes it.
@@ -22,29 +22,34 @@ pub(super) struct Known {
 }
 
 /// A metric of `lexpr` only.
-const fn metric(name: &'static str) -> Known {
-    Known { name, lexpr: true, sent: None, group: "", unit: "", standard: None }
+const fn metric(name: &'static str) -> CollectlMetric {
+    CollectlMetric { name, lexpr: true, sent: None, group: "", unit: "", standard: None }
 }
 
-impl Known {
+impl CollectlMetric {
     /// Sent under its own name.
-    const fn sent(self, unit: &'static str, group: &'static str) -> Known {
-        Known { sent: Some(self.name), unit, group, ..self }
+    const fn sent(self, unit: &'static str, group: &'static str) -> CollectlMetric {
+        CollectlMetric { sent: Some(self.name), unit, group, ..self }
     }
 
     /// Sent under another name.
-    const fn sent_as(self, sent: &'static str, unit: &'static str, group: &'static str) -> Known {
-        Known { sent: Some(sent), unit, group, ..self }
+    const fn sent_as(
+        self,
+        sent: &'static str,
+        unit: &'static str,
+        group: &'static str,
+    ) -> CollectlMetric {
+        CollectlMetric { sent: Some(sent), unit, group, ..self }
     }
 
     /// One of Ganglia's own.
-    const fn standard(self, name: &'static str, unit: &'static str, factor: f64) -> Known {
-        Known { standard: Some((name, unit, factor)), ..self }
+    const fn standard(self, name: &'static str, unit: &'static str, factor: f64) -> CollectlMetric {
+        CollectlMetric { standard: Some((name, unit, factor)), ..self }
     }
 }
 
 /// The entry of a metric, by its name in the layout.
-pub(super) fn find(name: &str) -> Option<&'static Known> {
+pub(super) fn find(name: &str) -> Option<&'static CollectlMetric> {
     // The keys of `diskinfo.reads.{}` and `cpuinfo.user.cpu{}` lack the last part.
     let key = match name.find("{}") {
         Some(at) if name.len() == at + 2 => &name[..name.rfind('.').unwrap_or(at)],
@@ -53,7 +58,7 @@ pub(super) fn find(name: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.name == key)
 }
 
-static KNOWN: &[Known] = &[
+static KNOWN: &[CollectlMetric] = &[
     metric("cputotals.num").standard("cpu_num", "CPUs", 1.0),
     metric("cputotals.user").sent("percent", "cpu").standard("cpu_user", "percent", 1.0),
     metric("cputotals.nice").sent("percent", "cpu").standard("cpu_nice", "percent", 1.0),
@@ -97,7 +102,7 @@ static KNOWN: &[Known] = &[
     metric("diskinfo.writes").sent("writes/sec", "disk"),
     metric("diskinfo.writekbs").sent("writekbs/sec", "disk"),
     metric("diskinfo.writew"),
-    Known { lexpr: false, ..metric("diskinfo.rqst").sent("requests/sec", "") },
+    CollectlMetric { lexpr: false, ..metric("diskinfo.rqst").sent("requests/sec", "") },
     metric("diskinfo.quelen").sent_as("diskinfo.qlen", "depth", ""),
     metric("diskinfo.wait").sent("msec", ""),
     metric("diskinfo.svctime").sent_as("diskinfo.time", "msec", ""),

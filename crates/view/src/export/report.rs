@@ -13,7 +13,7 @@ use layout::{DisplayOrder, Form, Frame, Of, Options, PlotColumn, Row, Selection,
 use sample::{Kind, Meta, SourceDef, State, Unit};
 
 use super::ExportError;
-use super::names::{self, Known};
+use super::names::{self, CollectlMetric};
 use crate::parts::{self, Part};
 
 /// The answer to `h`: an export's own help and that of the common options.
@@ -63,11 +63,11 @@ pub(super) struct ReportedMetric {
     /// Whether it is a level: totals of levels are averages.
     pub(super) level: bool,
     /// The entry in `names`, if collectl has this metric.
-    pub(super) known: Option<&'static Known>,
+    pub(super) known: Option<&'static CollectlMetric>,
 }
 
 /// State of a metric between reports.
-struct Held {
+struct MetricState {
     minimum: f64,
     maximum: f64,
     total: f64,
@@ -93,7 +93,7 @@ pub(super) struct Report {
     every_seconds: f64,
     sampling_seconds: f64,
     counter: u64,
-    held: HashMap<String, Held>,
+    held: HashMap<String, MetricState>,
 }
 
 impl Report {
@@ -307,7 +307,7 @@ impl Report {
         let of_interval = reduce == Reduce::Total && !(exact && self.export != "lexpr");
         for ReportedMetric { name, value, level, .. } in reported {
             let factor = if of_interval && !level { self.sampling_seconds } else { 1.0 };
-            let held = self.held.entry(name.clone()).or_insert_with(|| Held::new(self.ttl));
+            let held = self.held.entry(name.clone()).or_insert_with(|| MetricState::new(self.ttl));
             held.minimum = held.minimum.min(*value);
             held.maximum = held.maximum.max(*value);
             held.total += value * factor;
@@ -335,13 +335,13 @@ impl Report {
             held.begin();
         }
         // A metric missing from this report starts anew when it returns.
-        self.held.values_mut().for_each(Held::begin);
+        self.held.values_mut().for_each(MetricState::begin);
     }
 
     /// Whether `co` (changes only) lets a metric through.
     fn changed(&mut self, metric: &ReportedMetric, exact: bool) -> bool {
         let entry = self.held.entry(metric.name.clone());
-        let held = entry.or_insert_with(|| Held::new(self.ttl));
+        let held = entry.or_insert_with(|| MetricState::new(self.ttl));
         let value = match metric.digits {
             Some(digits) => {
                 let power = 10f64.powi(i32::from(digits));
@@ -361,10 +361,10 @@ impl Report {
     }
 }
 
-impl Held {
+impl MetricState {
     fn new(ttl: u32) -> Self {
         let mut held =
-            Held { minimum: 0.0, maximum: 0.0, total: 0.0, samples: 0, last: f64::NAN, ttl };
+            MetricState { minimum: 0.0, maximum: 0.0, total: 0.0, samples: 0, last: f64::NAN, ttl };
         held.begin();
         held
     }

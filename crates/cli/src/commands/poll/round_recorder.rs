@@ -52,7 +52,7 @@ impl RoundRecorder {
     /// # Errors
     /// Nobody reads the text of a view any more.  It is given up; everything else was done, and
     /// later rounds can be taken.
-    pub(super) fn take(
+    pub(super) fn record_round(
         &mut self,
         config: usize,
         report: &RoundReport,

@@ -63,7 +63,7 @@ pub(crate) fn run(mut arguments: PollArguments) -> anyhow::Result<ExitCode> {
     let messages = Messages::open(places.log.as_deref());
     let mut polled = Vec::new();
     for path in &arguments.configs {
-        let lock = match LockFile::take(&places.lock_of(path), std::process::id(), now_s()) {
+        let lock = match LockFile::acquire(&places.lock_of(path), std::process::id(), now_s()) {
             Ok(lock) => lock,
             Err(LockError::Running(text)) => {
                 messages.say(&text);

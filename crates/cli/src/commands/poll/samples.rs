@@ -193,12 +193,12 @@ impl Samples {
             // After an error it is tried again.
             self.reload(polled);
         }
-        let taken = self.open.as_mut().map(|open| open.take(config, report, made, missed));
+        let taken = self.open.as_mut().map(|open| open.record_round(config, report, made, missed));
         if let Some(Err(error)) = taken {
             self.say(&error.into());
         }
         let now_ms = made.1.realtime_ns / 1_000_000;
-        let kept = self.account.as_mut().map(|account| account.take(config, report, now_ms));
+        let kept = self.account.as_mut().map(|account| account.add_round(config, report, now_ms));
         if let Some(Err(error)) = kept {
             self.say(&error.into());
         }

@@ -20,7 +20,7 @@ pub(crate) fn configured(words: Vec<OsString>) -> anyhow::Result<Vec<OsString>> 
     if words.get(1).is_none_or(|verb| verb != "run") {
         return Ok(words);
     }
-    let asked = Asked::of(&words[2..]);
+    let asked = EarlyOptions::of(&words[2..]);
     let mut line = words[..2].to_vec();
     if !asked.plain {
         let home = home();
@@ -71,15 +71,15 @@ fn profile(name: &OsStr, home: Option<&Path>) -> PathBuf {
 
 /// Options that must be known before a command line is parsed.
 #[derive(Debug, Default, PartialEq)]
-struct Asked {
+struct EarlyOptions {
     plain: bool,
     profiles: Vec<OsString>,
 }
 
-impl Asked {
+impl EarlyOptions {
     /// Finds them among the options, up to the first word that is not one.
     fn of(words: &[OsString]) -> Self {
-        let mut asked = Asked::default();
+        let mut asked = EarlyOptions::default();
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match word.as_bytes() {
@@ -155,7 +155,8 @@ mod tests {
 
     #[test]
     fn profiles_are_found_before_the_command() {
-        let of = |text: &str| Asked::of(&text.split(' ').map(OsString::from).collect::<Vec<_>>());
+        let of =
+            |text: &str| EarlyOptions::of(&text.split(' ').map(OsString::from).collect::<Vec<_>>());
         assert_eq!(of("-k -J a -Jb --profile=c echo -J d").profiles, ["a", "b", "c"]);
         assert!(of("-k --plain echo").plain && !of("echo --plain").plain);
     }

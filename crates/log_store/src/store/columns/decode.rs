@@ -16,7 +16,7 @@ struct StreamRows {
     begin: usize,
     end: usize,
     next: usize,
-    /// Its shapes.
+    /// The shapes of the stream's rows.
     shapes: Range<usize>,
 }
 

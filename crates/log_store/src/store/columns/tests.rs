@@ -61,7 +61,7 @@ impl Block {
         }
     }
 
-    /// Its columns, which give it back.
+    /// The columns of the rows, from which the rows can be made again.
     fn columns(&self, encoder: &mut ColumnEncoder) -> Option<Vec<u8>> {
         let columns = encoder.encode(&self.records, &self.runs, &self.streams)?.to_vec();
         assert!(columns.len() <= bytes_max(&self.index()));
@@ -142,7 +142,7 @@ fn columns_give_back_every_block() {
     assert!(block.columns(&mut encoder).is_some());
 }
 
-/// Of a component of ACS's table: three scalars, 64 loggers, ten threads.
+/// Records of a component of ACS's table: three scalars, 64 loggers, ten threads.
 #[test]
 fn counting_records_have_a_few_bytes() {
     let mut random = Random::from_seed(1);

@@ -159,7 +159,7 @@ impl BlockWords {
     }
 
     /// What is stored of a block, and clears it for the next; nothing, if that were too much.
-    pub(in crate::store) fn take(&mut self) -> Vec<u8> {
+    pub(in crate::store) fn take_stored(&mut self) -> Vec<u8> {
         self.leave_out_repeated();
         let stored = if self.is_too_much() { Vec::new() } else { self.encode() };
         let kept = std::mem::take(self);
@@ -378,7 +378,7 @@ pub(crate) fn block_of(messages: &[&str]) -> Vec<u8> {
     let mut block = BlockWords::default();
     block.add_logger(Some("Log"));
     messages.iter().for_each(|message| block.add_message(&mut message.as_bytes().to_vec()));
-    block.take()
+    block.take_stored()
 }
 
 #[cfg(test)]
@@ -423,7 +423,7 @@ mod tests {
                 block.add_logger(Some("Control/DV"));
                 block.add_message(&mut message.clone().into_bytes());
             }
-            let bytes = block.take();
+            let bytes = block.take_stored();
             assert!(StoredWords::is_sound(&bytes));
             let stored = StoredWords::read(&bytes).unwrap();
             let has = |words: &[String], text: &str, logger: &str| {
@@ -453,11 +453,11 @@ mod tests {
     #[test]
     fn a_block_is_cleared_for_the_next() {
         let mut block = BlockWords::default();
-        let empty = block.take();
+        let empty = block.take_stored();
         block.add_logger(None);
         block.add_logger(Some("a"));
         block.add_message(&mut b"one 2 three4".to_vec());
-        assert!(block.take().len() > empty.len());
-        assert_eq!(block.take(), empty);
+        assert!(block.take_stored().len() > empty.len());
+        assert_eq!(block.take_stored(), empty);
     }
 }

@@ -61,7 +61,7 @@ impl BitReader<'_> {
         word >> (self.at % 8)
     }
 
-    fn take(&mut self, count: u32) -> u64 {
+    fn read_bits(&mut self, count: u32) -> u64 {
         let bits = self.peek() & ((1 << count) - 1);
         self.at += count as usize;
         bits
@@ -72,10 +72,10 @@ impl BitReader<'_> {
         let ones = self.peek().trailing_ones().min(ONES_MAX);
         if ones == ONES_MAX {
             self.at += ONES_MAX as usize;
-            return self.take(32) | self.take(32) << 32;
+            return self.read_bits(32) | self.read_bits(32) << 32;
         }
         self.at += ones as usize + 1;
-        u64::from(ones) << low_bits | self.take(low_bits.into())
+        u64::from(ones) << low_bits | self.read_bits(low_bits.into())
     }
 }
 

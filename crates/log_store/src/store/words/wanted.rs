@@ -47,14 +47,14 @@ type Parts = Vec<WordPart>;
 /// What a block must have for a filter to find something in it.
 #[derive(Debug, Clone, Default)]
 pub struct WantedKeys {
-    /// Of each of these, all parts of one of the alternatives.
+    /// For each of these groups, all parts of one of the alternatives.
     pub(super) groups: Vec<Vec<Parts>>,
     /// The pattern of a logger, in small letters; empty: any.
     pub(super) logger: String,
 }
 
 impl WantedKeys {
-    /// Of words, a part of the message, and the pattern of a logger; what is empty rules nothing out.
+    /// Keys of words, of a part of the message, and of a logger's pattern; what is empty rules nothing out.
     #[must_use]
     pub fn of(words: &[String], text: &str, logger: &str) -> Self {
         let is_short = |word: &&[u8]| word.len() <= WORD_BYTES_MAX;

@@ -201,7 +201,7 @@ impl BulkPlan {
     }
 
     /// Takes an answer: calls `take` with each object that was wanted, and learns.
-    pub(super) fn take<'a>(
+    pub(super) fn read_answer<'a>(
         &mut self,
         chunk: usize,
         pdu: &Pdu<'a>,

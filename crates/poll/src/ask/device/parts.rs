@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use snmp::{DeviceHandle, Oid};
 
 use super::bulk::BulkPlan;
-use super::{REPETITIONS, Sent, WantedObject};
+use super::{PendingRequest, REPETITIONS, WantedObject};
 use crate::ask::counters::UpTime;
 use crate::ask::interfaces::Interfaces;
 use crate::ask::limit::{OBJECTS_FIRST, OBJECTS_MAX, RequestLimit};
@@ -65,7 +65,7 @@ pub(super) struct Reachability {
     /// Whether there was a small request in this round.
     pub(super) has_probed: bool,
     /// Requests without an answer that wait for the one to the small request.
-    pub(super) unanswered: Vec<Sent>,
+    pub(super) unanswered: Vec<PendingRequest>,
     /// Requests without an answer, one after the other.
     pub(super) silent_count: u32,
     /// Whether anything was answered in this round.
@@ -137,8 +137,8 @@ impl Batching {
 /// Requests of a round: those to be sent, and those on their way.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    pub(super) to_send: VecDeque<Sent>,
-    pub(super) sent: HashMap<u64, Sent>,
+    pub(super) to_send: VecDeque<PendingRequest>,
+    pub(super) sent: HashMap<u64, PendingRequest>,
     /// The token of the latest request.
     pub(super) token: u64,
 }

@@ -42,18 +42,18 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The readers of a store, and whether a thread serves them.
 pub(super) struct LogLive {
     store: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<LiveState>,
 }
 
 #[derive(Default)]
-struct State {
-    readers: Vec<Reader>,
+struct LiveState {
+    readers: Vec<Watcher>,
     has_thread: bool,
     has_ended: bool,
 }
 
 /// Somebody who looks.
-struct Reader {
+struct Watcher {
     search: LogSearch,
     events: Sender<Bytes>,
     /// Whether it was told that it will miss nothing from now on.
@@ -76,7 +76,7 @@ impl LogLive {
         LogLive { store: store.to_owned(), state: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LiveState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -103,7 +103,7 @@ impl LogLive {
             state.has_thread = true;
         }
         let coming_event = Coming::default();
-        let reader = Reader { search, events, is_greeted: false, missed: 0, coming: coming_event };
+        let reader = Watcher { search, events, is_greeted: false, missed: 0, coming: coming_event };
         state.readers.push(reader);
         drop(state);
         Ok(answer_of(StatusCode::OK, "text/event-stream", AnswerBody::coming(coming)))
@@ -204,7 +204,7 @@ impl LogLive {
 
     /// Sends what has come.
     fn tell(&self) {
-        self.lock().readers.iter_mut().for_each(Reader::tell);
+        self.lock().readers.iter_mut().for_each(Watcher::tell);
     }
 
     /// Tells new readers that from now on they are sent what comes.
@@ -226,7 +226,7 @@ impl LogLive {
         }
     }
 
-    fn send(&self, event: impl Fn(&Reader) -> Option<Bytes>) {
+    fn send(&self, event: impl Fn(&Watcher) -> Option<Bytes>) {
         for reader in &mut self.lock().readers {
             if let Some(event) = event(reader) {
                 reader.offer(event, 0);
@@ -235,7 +235,7 @@ impl LogLive {
     }
 }
 
-impl Reader {
+impl Watcher {
     /// Sends what has come, and what was missed as soon as there is room for it.
     fn tell(&mut self) {
         let is_whole = self.coming.losses == LogLosses::default();

@@ -19,7 +19,7 @@ const KEPT_BYTES: usize = 4096;
 
 /// The memory at the entry of a call.
 #[derive(Default)]
-struct Begun {
+struct EntryMemory {
     number: u64,
     pieces: Vec<u8>,
 }
@@ -32,7 +32,7 @@ pub(super) struct RecordReader {
     /// Entry and exit come together, because only the exit decides whether a call is reported.
     late: bool,
     /// The memory at the entry of the call that each task is in.
-    begun: TaskMap<Begun>,
+    begun: TaskMap<EntryMemory>,
 }
 
 impl RecordReader {
@@ -174,7 +174,7 @@ impl RecordReader {
             }
             None if pieces.is_empty() || is_full => {}
             None => {
-                let begun = Begun { number, pieces: pieces.to_vec() };
+                let begun = EntryMemory { number, pieces: pieces.to_vec() };
                 self.begun.insert(thread, begun);
             }
         }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::ops::ControlFlow;
 
-use super::tamper::Begun;
+use super::tamper::PendingTamper;
 use super::{Phase, PtraceEngine, Reporting, Task, attach};
 use crate::clock::now_ns;
 use crate::engine::memory::TaskMemory;
@@ -196,7 +196,7 @@ impl PtraceEngine {
         }
         let (begun, signal) = match wanted && is_on {
             true => self.tamper_entry(id, call.id),
-            false => (Begun::default(), 0),
+            false => (PendingTamper::default(), 0),
         };
         // The time that `each` took is not part of the call.
         let phase = Phase::Inside { call, since_ns: now_ns(), wanted, begun };
@@ -224,7 +224,7 @@ impl PtraceEngine {
                     return Flow::Continue(());
                 };
                 let call = call_of(info.arch, number, arguments);
-                (call, held_ns, self.wanted.has(call.id), Begun::default())
+                (call, held_ns, self.wanted.has(call.id), PendingTamper::default())
             }
         };
         let (result, changes) = Self::tamper_exit(id, &begun, info.words[0] as i64);

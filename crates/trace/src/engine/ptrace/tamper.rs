@@ -17,7 +17,7 @@ pub(super) type CallNumbers = BTreeMap<CallId, u32>;
 
 /// What was begun at the entry of a call.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Begun {
+pub(super) struct PendingTamper {
     result: Option<i64>,
     delay_exit: Duration,
     changes: CallChanges,
@@ -40,8 +40,8 @@ impl PtraceEngine {
 
     /// At the entry of a wanted call: changes it if it is due; returns what is left for the exit,
     /// and the signal to resume the task with, or 0.
-    pub(super) fn tamper_entry(&mut self, id: i32, call: CallId) -> (Begun, i32) {
-        let none = (Begun::default(), 0);
+    pub(super) fn tamper_entry(&mut self, id: i32, call: CallId) -> (PendingTamper, i32) {
+        let none = (PendingTamper::default(), 0);
         if self.is_spared.get() {
             return none;
         }
@@ -63,12 +63,12 @@ impl PtraceEngine {
             is_delayed: !rule.delay_enter.is_zero() || !rule.delay_exit.is_zero(),
         };
         let result = rule.result.filter(|_| is_skipped);
-        (Begun { result, delay_exit: rule.delay_exit, changes }, rule.signal)
+        (PendingTamper { result, delay_exit: rule.delay_exit, changes }, rule.signal)
     }
 
     /// At the exit of a call: writes its result over if that was asked for; returns the result and
     /// what was changed.
-    pub(super) fn tamper_exit(id: i32, begun: &Begun, result: i64) -> (i64, CallChanges) {
+    pub(super) fn tamper_exit(id: i32, begun: &PendingTamper, result: i64) -> (i64, CallChanges) {
         if let Some(injected) = begun.result
             && requests::set_result(id, injected).is_ok()
         {
@@ -78,7 +78,7 @@ impl PtraceEngine {
     }
 
     /// After the exit of a call was handed over.
-    pub(super) fn delay_exit(begun: &Begun) {
+    pub(super) fn delay_exit(begun: &PendingTamper) {
         if !begun.delay_exit.is_zero() {
             std::thread::sleep(begun.delay_exit);
         }
