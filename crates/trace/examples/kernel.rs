@@ -11,22 +11,13 @@ use trace::engine::{
 use trace::{LineOptions, PidPrefix, Printer};
 
 fn main() -> Result<(), Error> {
-    let mut words = std::env::args_os().skip(1);
-    let Some(program) = words.next() else {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    if words.is_empty() {
         eprintln!("usage: kernel COMMAND ARGUMENTS...");
         return Ok(());
-    };
-    let command = TracedCommand {
-        program,
-        arguments: words.collect(),
-        name: None,
-        environment: std::env::vars_os().collect(),
-        folders: std::env::var_os("PATH").unwrap_or_default(),
-        user: None,
-        closed: [false; 3],
-        handed_over: [false; 2],
-        tracer: None,
-    };
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let command = TracedCommand::new(words, std::env::vars_os().collect(), folders);
     let mut engine = KernelEngine::start(&command, &KernelSettings::new(FollowScope::Tree))?;
     engine.measure(true)?;
     let mut printer =

@@ -4,7 +4,6 @@
 #![allow(clippy::print_stdout, reason = "what it is for")]
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::ops::ControlFlow;
 
 use trace::EventKind;
@@ -23,17 +22,8 @@ fn main() -> Result<(), Error> {
         println!("usage: ptrace [seccomp NAME,NAME...] COMMAND ARGUMENTS...");
         return Ok(());
     }
-    let command = TracedCommand {
-        program: words.remove(0).into(),
-        arguments: words.into_iter().map(OsString::from).collect(),
-        name: None,
-        environment: std::env::vars_os().collect(),
-        folders: std::env::var_os("PATH").unwrap_or_default(),
-        user: None,
-        closed: [false; 3],
-        handed_over: [false; 2],
-        tracer: None,
-    };
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let command = TracedCommand::new(words, std::env::vars_os().collect(), folders);
     let mut engine = match names {
         Some(names) => {
             let names: Vec<&str> = names.split(',').collect();

@@ -12,17 +12,7 @@ use trace::WaitStatus;
 use trace::engine::{Error, HeldCommand, TracedCommand};
 
 fn command(words: &[&str]) -> TracedCommand {
-    TracedCommand {
-        program: words[0].into(),
-        arguments: words[1..].iter().map(OsString::from).collect(),
-        name: None,
-        environment: Vec::new(),
-        folders: std::env::var_os("PATH").unwrap(),
-        user: None,
-        closed: [false; 3],
-        handed_over: [false; 2],
-        tracer: None,
-    }
+    TracedCommand::new(words, Vec::new(), std::env::var_os("PATH").unwrap())
 }
 
 /// Waits until the command has ended.

@@ -147,6 +147,27 @@ impl CommandUser {
 }
 
 impl TracedCommand {
+    /// A command of these words, the program first, that is the caller in all else: it runs as the same
+    /// user, with the same descriptors, and has the caller's process as its tracer.
+    pub fn new<Word: Into<OsString>>(
+        words: impl IntoIterator<Item = Word>,
+        environment: Vec<(OsString, OsString)>,
+        folders: impl Into<OsString>,
+    ) -> Self {
+        let mut words = words.into_iter().map(Into::into);
+        TracedCommand {
+            program: words.next().unwrap_or_default(),
+            arguments: words.collect(),
+            name: None,
+            environment,
+            folders: folders.into(),
+            user: None,
+            closed: [false; 3],
+            handed_over: [false; 2],
+            tracer: None,
+        }
+    }
+
     /// The file to run, found as `strace` does: the first regular file of that name that somebody
     /// may execute.
     ///
@@ -605,17 +626,7 @@ mod tests {
 
     #[test]
     fn a_command_whose_tracer_has_gone_does_not_wait_for_it() {
-        let command = TracedCommand {
-            program: "true".into(),
-            arguments: Vec::new(),
-            name: None,
-            environment: Vec::new(),
-            folders: "/usr/bin:/bin".into(),
-            user: None,
-            closed: [false; 3],
-            handed_over: [false; 2],
-            tracer: None,
-        };
+        let command = TracedCommand::new(["true"], Vec::new(), "/usr/bin:/bin");
         let mut held = HeldCommand::start(&command).unwrap();
         assert_eq!(held.ended().unwrap(), None);
         // What the end of this process would do.

@@ -55,17 +55,7 @@ mod tests {
 
     #[test]
     fn word_after_word_gives_the_same() {
-        let command = TracedCommand {
-            program: "true".into(),
-            arguments: Vec::new(),
-            name: None,
-            environment: Vec::new(),
-            folders: "/usr/bin:/bin".into(),
-            user: None,
-            closed: [false; 3],
-            handed_over: [false; 2],
-            tracer: None,
-        };
+        let command = TracedCommand::new(["true"], Vec::new(), "/usr/bin:/bin");
         // Held before its execve, so that it is still a copy of this process.
         let child = HeldCommand::start(&command).unwrap();
         let pid = child.pid();

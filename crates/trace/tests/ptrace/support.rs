@@ -4,7 +4,6 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -21,17 +20,7 @@ pub(crate) use testkit::{Deadline, PATIENCE, Running};
 pub(crate) const PART: &str = "WHIT_TRACE_TEST_PART";
 
 pub(crate) fn command(words: &[&str]) -> TracedCommand {
-    TracedCommand {
-        program: words[0].into(),
-        arguments: words[1..].iter().map(OsString::from).collect(),
-        name: None,
-        environment: std::env::vars_os().collect(),
-        folders: std::env::var_os("PATH").unwrap(),
-        user: None,
-        closed: [false; 3],
-        handed_over: [false; 2],
-        tracer: None,
-    }
+    TracedCommand::new(words, std::env::vars_os().collect(), std::env::var_os("PATH").unwrap())
 }
 
 /// This test's own program, for a part (see [`part`]).

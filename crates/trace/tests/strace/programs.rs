@@ -1,7 +1,6 @@
 //! Programs traced by both, and their lines compared task by task.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -97,18 +96,9 @@ fn of_strace(words: &[&str], options: &[&str], folder: &Path) -> String {
 const ENVIRONMENT: &[(&str, &str)] = &[("OLDPWD", "/"), ("PATH", "/usr/bin:/bin"), ("PWD", "/")];
 
 pub(super) fn command(words: &[&str]) -> TracedCommand {
-    TracedCommand {
-        program: words[0].into(),
-        arguments: words[1..].iter().map(OsString::from).collect(),
-        name: None,
-        // What a shell would add is there; a longer one it would hand on in another order.
-        environment: ENVIRONMENT.iter().map(|(name, value)| (name.into(), value.into())).collect(),
-        folders: "/usr/bin:/bin".into(),
-        user: None,
-        closed: [false; 3],
-        handed_over: [false; 2],
-        tracer: None,
-    }
+    // What a shell would add is there; a longer one it would hand on in another order.
+    let environment = ENVIRONMENT.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    TracedCommand::new(words, environment, "/usr/bin:/bin")
 }
 
 fn line_options(options: &[&str]) -> LineOptions {

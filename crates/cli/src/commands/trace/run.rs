@@ -203,22 +203,20 @@ fn target(arguments: &TraceArguments) -> anyhow::Result<TraceTarget> {
 
 /// The command, with the environment changed as `-E` says.
 fn command(arguments: &TraceArguments) -> anyhow::Result<TracedCommand> {
-    let (program, words) = arguments.command.split_first().context("no command given")?;
+    ensure!(!arguments.command.is_empty(), "no command given");
     let is_piped = arguments.output.as_deref().is_some_and(|name| name.starts_with(['|', '!']));
     ensure!(arguments.apart <= 3, "-D: given {} times, at most 3", arguments.apart);
     ensure!(!is_piped || arguments.tracer().is_none(), "-D excludes -o |COMMAND: give a file");
     let mut environment = std::env::vars_os().collect();
     target::change_environment(&mut environment, &arguments.environment)?;
+    let folders = std::env::var_os("PATH").unwrap_or_default();
     Ok(TracedCommand {
-        program: program.clone(),
-        arguments: words.to_vec(),
         name: arguments.argv0.as_deref().map(Into::into),
-        environment,
-        folders: std::env::var_os("PATH").unwrap_or_default(),
         user: arguments.user.as_deref().map(CommandUser::by_name).transpose()?,
         closed: crate::descriptors::closed(),
         handed_over: [true, arguments.output.as_deref() != Some("-")],
         tracer: arguments.tracer(),
+        ..TracedCommand::new(&arguments.command, environment, folders)
     })
 }
 
