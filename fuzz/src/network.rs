@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::sync::LazyLock;
 
 use snmp::{
-    Asked, AuthenticationProtocol, CommunityMessage, DatagramSocket, DeviceSettings, EngineKeys,
-    KeyCache, KeyExtension, MESSAGE_BYTES_MAX, Oid, OutgoingDatagram, PrivacyProtocol, Security,
+    AuthenticationProtocol, CommunityMessage, DatagramSocket, DeviceSettings, EngineKeys, KeyCache,
+    KeyExtension, MESSAGE_BYTES_MAX, Oid, OutgoingDatagram, PrivacyProtocol, RequestKind, Security,
     SnmpSession, UsmSecret, UsmUser, V3Message, Version,
 };
 
@@ -164,8 +164,8 @@ fn session(answers: &mut dyn FnMut(SocketAddr, &[u8]) -> Vec<u8>) -> usize {
         let address = SocketAddr::from(([10, 0, 0, index as u8], 161));
         let settings = DeviceSettings { tries: 2, ..DeviceSettings::new(address, security) };
         let device = session.add_device(settings);
-        let bulk = Asked::GetBulk { non_repeaters: 0, max_repetitions: 9 };
-        for asked in [Asked::Get, bulk] {
+        let bulk = RequestKind::GetBulk { non_repeaters: 0, max_repetitions: 9 };
+        for asked in [RequestKind::Get, bulk] {
             let oids = std::iter::once(oid.as_ref());
             session.submit(device, asked, oids, 0).expect("there is room");
         }

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use connection::ClientTls;
 use logring::{Batch as RingBatch, ConsumerCost, ConsumerState, KeptLevels, RingDirectory, Tier};
 
-use crate::spool::{Place, Spool};
+use crate::spool::{Spool, SpoolPosition};
 use connection::Address;
 use host::{Host, Ring};
 use link::Link;
@@ -115,7 +115,7 @@ pub struct Proxy {
     link: Link,
     local: LocalOutputs,
     waking: Waking,
-    place: Place,
+    place: SpoolPosition,
     /// Answers with marks that have not come.
     marks_to_come: usize,
     /// What another store has of the rings that are read, and the central server's store has not.

@@ -118,7 +118,7 @@ struct Segment {
 
 /// Where in a spool the next frame is to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct SpoolPosition {
     segment: u64,
     at: u64,
 }
@@ -391,13 +391,13 @@ impl Spool {
 
     /// Where the first frame is.
     #[must_use]
-    pub fn first(&self) -> Place {
+    pub fn first(&self) -> SpoolPosition {
         let number = self.segments.front().map_or(self.next_number, |first| first.number);
-        Place { segment: number, at: SEGMENT_HEAD as u64 }
+        SpoolPosition { segment: number, at: SEGMENT_HEAD as u64 }
     }
 
     /// Where the first frame is; everything is going to be read again.
-    pub fn restart(&mut self) -> Place {
+    pub fn restart(&mut self) -> SpoolPosition {
         self.dictionaries.clear();
         self.first()
     }
@@ -410,7 +410,7 @@ impl Spool {
     /// If a segment cannot be read.
     pub fn read(
         &mut self,
-        place: &mut Place,
+        place: &mut SpoolPosition,
         out: &mut Vec<u8>,
         most: usize,
         fetch: &mut FetchDictionary<'_>,
@@ -420,13 +420,13 @@ impl Spool {
             let Some(index) = found else { return Ok(()) };
             let segment = &mut self.segments[index];
             if segment.number > place.segment {
-                *place = Place { segment: segment.number, at: SEGMENT_HEAD as u64 };
+                *place = SpoolPosition { segment: segment.number, at: SEGMENT_HEAD as u64 };
             }
             if place.at >= segment.out.end {
                 if index + 1 == self.segments.len() {
                     return Ok(());
                 }
-                *place = Place { segment: place.segment + 1, at: SEGMENT_HEAD as u64 };
+                *place = SpoolPosition { segment: place.segment + 1, at: SEGMENT_HEAD as u64 };
                 continue;
             }
             let mut walk = Walk { at: place.at, buffer: Vec::new() };

@@ -103,7 +103,7 @@ pub struct BucketEntry {
 
 /// What came of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Put {
+pub enum PutResult {
     /// It is the newest value, and has this revision.
     Done(u64),
     /// Another value is newer than the one that was expected.
@@ -155,7 +155,7 @@ impl Bucket {
     ///
     /// # Errors
     /// If the server cannot be reached, or refuses: the value may have been written nevertheless.
-    pub fn put(&mut self, key: &str, value: &[u8], revision: u64) -> io::Result<Put> {
+    pub fn put(&mut self, key: &str, value: &[u8], revision: u64) -> io::Result<PutResult> {
         let subject = self.subject(key);
         self.with(|connection, _| {
             let head =
@@ -166,11 +166,11 @@ impl Bucket {
             }
             let answer: Value = serde_json::from_slice(&answer.payload).map_err(io::Error::from)?;
             if answer["error"]["err_code"] == WRONG_REVISION {
-                return Ok(Put::Conflict);
+                return Ok(PutResult::Conflict);
             }
             refused(&answer)?;
             let wrong = || io::Error::other("an acknowledgement without a revision");
-            Ok(Put::Done(answer["seq"].as_u64().ok_or_else(wrong)?))
+            Ok(PutResult::Done(answer["seq"].as_u64().ok_or_else(wrong)?))
         })
     }
 

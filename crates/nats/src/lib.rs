@@ -12,7 +12,7 @@ mod bucket;
 mod client;
 mod clock;
 
-pub use bucket::{Bucket, BucketAddress, BucketAddressError, BucketEntry, Put};
+pub use bucket::{Bucket, BucketAddress, BucketAddressError, BucketEntry, PutResult};
 #[doc(hidden)]
 pub use client::fuzz_connection;
 pub use client::{NatsAccess, NatsConnection, NatsEndpoint, NatsMessage, NatsRefusal, PORT};

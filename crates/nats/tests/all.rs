@@ -6,7 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::time::Duration;
 
-use nats::{Bucket, BucketAddress, BucketEntry, NatsAccess, NatsEndpoint, NatsRefusal, Put};
+use nats::{Bucket, BucketAddress, BucketEntry, NatsAccess, NatsEndpoint, NatsRefusal, PutResult};
 use serde_json::{Value, json};
 use testkit::NatsServer;
 
@@ -29,18 +29,18 @@ fn a_key_is_written_by_who_has_seen_its_newest_value() {
     let [mut one, mut other] = [(); 2].map(|()| bucket(&server, None));
     // The first question makes the bucket, and the second one finds it.
     assert_eq!((one.get("key").unwrap(), other.get("key").unwrap()), (None, None));
-    assert_eq!(one.put("key", b"a", 0).unwrap(), Put::Done(1));
-    assert_eq!(other.put("key", b"b", 0).unwrap(), Put::Conflict);
+    assert_eq!(one.put("key", b"a", 0).unwrap(), PutResult::Done(1));
+    assert_eq!(other.put("key", b"b", 0).unwrap(), PutResult::Conflict);
     let entry = BucketEntry { value: b"a".to_vec(), revision: 1 };
     assert_eq!(other.get("key").unwrap(), Some(entry));
-    assert_eq!(other.put("key", b"b", 1).unwrap(), Put::Done(2));
-    assert_eq!(one.put("key", b"c", 1).unwrap(), Put::Conflict);
+    assert_eq!(other.put("key", b"b", 1).unwrap(), PutResult::Done(2));
+    assert_eq!(one.put("key", b"c", 1).unwrap(), PutResult::Conflict);
     // Values are on the disk of the server; a connection that has ended is opened again.
     server.start_again();
     assert!(one.get("key").is_err());
     let entry = BucketEntry { value: b"b".to_vec(), revision: 2 };
     assert_eq!(one.get("key").unwrap(), Some(entry));
-    assert_eq!(one.put("key", b"c", 2).unwrap(), Put::Done(3));
+    assert_eq!(one.put("key", b"c", 2).unwrap(), PutResult::Done(3));
 }
 
 #[test]
@@ -74,11 +74,11 @@ fn a_bucket_that_others_made_is_used_as_it_is_or_refused() {
         make(&server, name, &others);
         let [mut one, mut other] = [(); 2].map(|()| named(&server, None, name));
         assert_eq!(one.get("key").unwrap(), None, "{name}");
-        assert_eq!(one.put("key", b"a\0", 0).unwrap(), Put::Done(1));
-        assert_eq!(other.put("key", b"b", 0).unwrap(), Put::Conflict);
-        assert_eq!(other.put("key", b"", 1).unwrap(), Put::Done(2));
+        assert_eq!(one.put("key", b"a\0", 0).unwrap(), PutResult::Done(1));
+        assert_eq!(other.put("key", b"b", 0).unwrap(), PutResult::Conflict);
+        assert_eq!(other.put("key", b"", 1).unwrap(), PutResult::Done(2));
         assert_eq!(one.get("key").unwrap(), Some(BucketEntry { value: Vec::new(), revision: 2 }));
-        assert_eq!(one.put("key", b"a\0", 2).unwrap(), Put::Done(3));
+        assert_eq!(one.put("key", b"a\0", 2).unwrap(), PutResult::Done(3));
         let entry = BucketEntry { value: b"a\0".to_vec(), revision: 3 };
         assert_eq!(other.get("key").unwrap(), Some(entry));
         assert_eq!(other.get("another").unwrap(), None);

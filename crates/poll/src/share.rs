@@ -27,7 +27,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use nats::{Bucket, BucketAddress, NatsAccess, Put};
+use nats::{Bucket, BucketAddress, NatsAccess, PutResult};
 use service_account::POLLERS_ENDING;
 
 use crate::clock::{boot_ns, realtime_s};
@@ -386,7 +386,7 @@ impl Beats {
             };
             let sent_ns = boot_ns();
             let text = proposal.table.text();
-            if let Put::Done(revision) = self.bucket.put(KEY, &text, proposal.revision)? {
+            if let PutResult::Done(revision) = self.bucket.put(KEY, &text, proposal.revision)? {
                 self.written(before.as_ref(), &proposal, revision, sent_ns);
                 return Ok(());
             }
@@ -479,7 +479,9 @@ impl Beats {
             let (Some(table), revision) = self.read()? else { return Ok(()) };
             let proposal = self.shared.lock().lease.propose_end(table, revision);
             let Some(proposal) = proposal else { return Ok(()) };
-            if let Put::Done(_) = self.bucket.put(KEY, &proposal.table.text(), proposal.revision)? {
+            if let PutResult::Done(_) =
+                self.bucket.put(KEY, &proposal.table.text(), proposal.revision)?
+            {
                 return Ok(());
             }
         }

@@ -10,13 +10,13 @@ use layout::Options;
 use sample::{History, Meta, Snapshot, SourceDef};
 use sink::{Message, Sink};
 use source::{InstanceNames, RecorderCounters};
-use view::{Shown, View};
+use view::{ShownSources, View};
 
 /// A view and the sink of its text.
 pub struct LiveText {
     view: Box<dyn View>,
     /// What the view had to show.
-    pub(crate) shown: Shown,
+    pub(crate) shown: ShownSources,
     sink: Box<dyn Sink>,
     /// The host name, in each message.
     host: String,
@@ -35,7 +35,7 @@ impl LiveText {
     /// If the view cannot be made, or the text cannot be sent.
     pub fn open(
         mut view: Box<dyn View>,
-        shown: Shown,
+        shown: ShownSources,
         sink: Box<dyn Sink>,
         counters: Arc<RecorderCounters>,
         input: &ViewInput,

@@ -348,7 +348,7 @@ mod tests {
 
     /// What a consumer gets at a tick.
     #[derive(Clone, Copy, Debug)]
-    struct Seen {
+    struct SeenSnapshots {
         at: Moment,
         missed: u64,
         step_ns: i64,
@@ -357,7 +357,7 @@ mod tests {
 
     #[derive(Default)]
     struct Notes {
-        seen: Vec<Seen>,
+        seen: Vec<SeenSnapshots>,
         reopened: usize,
         flushed: usize,
     }
@@ -373,7 +373,7 @@ mod tests {
                 Moment { monotonic_ns: snapshot.monotonic_ns, realtime_ns: snapshot.realtime_ns };
             let fresh = snapshot.fresh.iter().filter(|&&fresh| fresh).count();
             assert_eq!(snapshot.gap.ticks_missed, tick.missed);
-            self.seen.push(Seen { at, missed: tick.missed, step_ns: tick.step_ns, fresh });
+            self.seen.push(SeenSnapshots { at, missed: tick.missed, step_ns: tick.step_ns, fresh });
             Ok(())
         }
 
@@ -389,9 +389,9 @@ mod tests {
     }
 
     /// Requests at given times, as by signals.
-    struct Asked(Rc<RefCell<Requests>>);
+    struct RequestsAtTimes(Rc<RefCell<Requests>>);
 
-    impl Control for Asked {
+    impl Control for RequestsAtTimes {
         fn requests(&mut self) -> Requests {
             std::mem::take(&mut *self.0.borrow_mut())
         }
@@ -580,7 +580,7 @@ mod tests {
         let counters = recorder.counters.clone();
         let mut notes = Notes::default();
         let mut clock = clock.clone();
-        recorder.run(&mut clock, &mut Asked(asked.clone()), &mut notes).unwrap();
+        recorder.run(&mut clock, &mut RequestsAtTimes(asked.clone()), &mut notes).unwrap();
         (notes, counters)
     }
 
@@ -613,7 +613,7 @@ mod tests {
         let mut notes = Notes::default();
         // The request comes before the first tick.
         let asked = Rc::new(RefCell::new(Requests { stop: true, ..Requests::default() }));
-        recorder.run(&mut clock.clone(), &mut Asked(asked), &mut notes).unwrap();
+        recorder.run(&mut clock.clone(), &mut RequestsAtTimes(asked), &mut notes).unwrap();
         assert_eq!(notes.seen.iter().map(|seen| seen.fresh).collect::<Vec<_>>(), [2, 2]);
         assert!(notes.seen.iter().all(|seen| seen.missed == 0));
         assert_eq!(recorder.counters.samples.get(), 2);

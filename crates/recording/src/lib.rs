@@ -56,4 +56,4 @@ pub use stream::{
     stream_head, unpack_samples, unpacked_length,
 };
 pub use varint::{Bytes, Corrupt, put, put_bytes, unzigzag, zigzag};
-pub use writer::{Resumed, Writer, WriterOptions, Written, random_id, repair};
+pub use writer::{Resumed, Writer, WriterOptions, WrittenSample, random_id, repair};

@@ -81,7 +81,7 @@ impl Default for WriterOptions {
 
 /// The result of writing a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenSample {
     /// Bytes written to the file, including those of a closed block.
     pub bytes: u64,
     /// Whether a block was closed.
@@ -269,7 +269,7 @@ impl Writer {
     ///
     /// # Errors
     /// The sample was not written; see [`WriteError`].  Later ones may succeed.
-    pub fn append(&mut self, snapshot: &Snapshot) -> Result<Written, WriteError> {
+    pub fn append(&mut self, snapshot: &Snapshot) -> Result<WrittenSample, WriteError> {
         self.append_with_texts(snapshot, std::iter::empty())
     }
 
@@ -281,7 +281,7 @@ impl Writer {
         &mut self,
         snapshot: &Snapshot,
         texts: impl Iterator<Item = (&'a [u8], &'a [u8])> + Clone,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WrittenSample, WriteError> {
         let before = self.bytes;
         let mut closed_block = self.prepare(snapshot).inspect_err(|_| self.unwritten += 1)?;
         let start = self.frames.len();
@@ -306,7 +306,7 @@ impl Writer {
             self.warm_up();
         }
         closed_block |= self.continue_closing(false);
-        Ok(Written { bytes: self.bytes - before, closed_block })
+        Ok(WrittenSample { bytes: self.bytes - before, closed_block })
     }
 
     /// Waits until all samples are on the disk.

@@ -58,7 +58,7 @@ use crate::job::{JobResult, Outcome};
 use crate::joblog::{Log, LogError};
 use crate::pipe::PipeError;
 use crate::remote::files::PathError;
-use crate::schedule::{Action, AfterEnd, EndReason, Ended, Halted, Machine, Schedule, Start};
+use crate::schedule::{Action, AfterEnd, EndReason, EndedJob, Halted, Machine, Schedule, Start};
 use crate::units::UnitError;
 use spawn::{
     ARGUMENT_BYTES_MAX, Child, Environment, Launch, Reaped, Reclaimed, ResourceUsage, SpawnError,

@@ -29,7 +29,7 @@ pub use delay::Delay;
 pub use gate::{Answer, Gate, Limit, LimitError};
 pub use halt::{Amount, Halt, HaltError, When, Why};
 pub use machine::{LocalMachine, Machine, Swapped};
-pub use messages::{Action, AfterEnd, EndReason, Ended, Halted, ScheduleOptions, Start};
+pub use messages::{Action, AfterEnd, EndReason, EndedJob, Halted, ScheduleOptions, Start};
 pub use slots::{Jobs, JobsError, Load};
 pub use terminate::{TermSequence, TermSequenceError};
 pub use timeout::{Median, Timeout};
@@ -200,11 +200,11 @@ impl Schedule {
         outcome: Outcome,
         now: Instant,
         machine: &mut dyn Machine,
-    ) -> Ended {
+    ) -> EndedJob {
         let Some(job) = self.remove(slot, now) else {
             // No job runs in this slot.
             let (verdict, halt) = (AfterEnd::Dropped, Halted::No);
-            return Ended { verdict, outcome, attempt: 1, halt };
+            return EndedJob { verdict, outcome, attempt: 1, halt };
         };
         let outcome = match outcome {
             Outcome::Signalled(signal) if job.fate != Fate::Runs => Outcome::Killed(signal),
@@ -214,7 +214,7 @@ impl Schedule {
         };
         let good = outcome == Outcome::Exited(0);
         let attempt = self.failures.get(&job.seq).map_or(1, |failed| failed.saturating_add(1));
-        let ended = |verdict, halt| Ended { verdict, outcome, attempt, halt };
+        let ended = |verdict, halt| EndedJob { verdict, outcome, attempt, halt };
         if job.fate == Fate::Dropped {
             return ended(AfterEnd::Dropped, Halted::No);
         }
@@ -231,9 +231,9 @@ impl Schedule {
     }
 
     /// A job was not started because its template called `skip()`; it counts as failed.
-    pub fn skipped(&mut self, now: Instant) -> Ended {
+    pub fn skipped(&mut self, now: Instant) -> EndedJob {
         let halt = self.count(Outcome::Skipped, now);
-        Ended { verdict: AfterEnd::Done, outcome: Outcome::Skipped, attempt: 1, halt }
+        EndedJob { verdict: AfterEnd::Done, outcome: Outcome::Skipped, attempt: 1, halt }
     }
 
     /// The kernel could not create a process for the job that was reported as started: its slot is

@@ -24,8 +24,8 @@ pub use message::{CommunityHead, CommunityMessage, Version, peek_version};
 pub use oid::{Oid, OidError, OidRef, SUB_IDENTIFIERS_MAX, SubIdentifiers};
 pub use pdu::{ErrorStatus, Pdu, PduHead, PduKind, Varbind, Varbinds};
 pub use session::{
-    Asked, Completion, DeviceHandle, DeviceSettings, NextPoll, Refusal, RequestError, Security,
-    SessionCounts, SnmpSession, SubmitError, UsmReport,
+    Completion, DeviceHandle, DeviceSettings, NextPoll, Refusal, RequestError, RequestKind,
+    Security, SessionCounts, SnmpSession, SubmitError, UsmReport,
 };
 pub use socket::{DatagramSocket, OutgoingDatagram};
 pub use udp::{KernelSocket, any_local_address};

@@ -35,7 +35,7 @@ use crate::usm::{KeyCache, ScopedHead, V3Flags};
 use device::Device;
 pub use device::{DeviceSettings, Security};
 pub use engine::UsmReport;
-pub use outcome::{Asked, Completion, Refusal, RequestError, SessionCounts, SubmitError};
+pub use outcome::{Completion, Refusal, RequestError, RequestKind, SessionCounts, SubmitError};
 use table::RequestTable;
 
 /// How long room in the receive buffer is kept for an answer, in ns: longer than the round trip of
@@ -201,7 +201,7 @@ impl<S: DatagramSocket> SnmpSession<S> {
     pub fn submit<'o>(
         &mut self,
         device: DeviceHandle,
-        asked: Asked,
+        asked: RequestKind,
         oids: impl Iterator<Item = OidRef<'o>>,
         token: u64,
     ) -> Result<(), SubmitError> {
@@ -216,7 +216,7 @@ impl<S: DatagramSocket> SnmpSession<S> {
     pub fn submit_tries<'o>(
         &mut self,
         device: DeviceHandle,
-        asked: Asked,
+        asked: RequestKind,
         oids: impl Iterator<Item = OidRef<'o>>,
         token: u64,
         tries: Range<u32>,
@@ -227,9 +227,9 @@ impl<S: DatagramSocket> SnmpSession<S> {
             return Err(SubmitError::Removed);
         }
         let head = match asked {
-            Asked::Get => PduHead::request(PduKind::Get, 0),
-            Asked::GetNext => PduHead::request(PduKind::GetNext, 0),
-            Asked::GetBulk { non_repeaters, max_repetitions } => {
+            RequestKind::Get => PduHead::request(PduKind::Get, 0),
+            RequestKind::GetNext => PduHead::request(PduKind::GetNext, 0),
+            RequestKind::GetBulk { non_repeaters, max_repetitions } => {
                 PduHead::bulk(0, non_repeaters.into(), max_repetitions.into())
             }
         };

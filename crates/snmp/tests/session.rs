@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Reply, SimSocket};
 use snmp::{
-    Asked, CommunityMessage, DeviceSettings, KernelSocket, NextPoll, Oid, PduHead, PduKind,
-    Refusal, RequestError, Security, SnmpSession, SnmpValue, SubmitError, Varbind, Version,
+    CommunityMessage, DeviceSettings, KernelSocket, NextPoll, Oid, PduHead, PduKind, Refusal,
+    RequestError, RequestKind, Security, SnmpSession, SnmpValue, SubmitError, Varbind, Version,
     any_local_address,
 };
 use testkit::{Deadline, PATIENCE, Snmpd, allocations_of};
@@ -73,7 +73,7 @@ fn round(
     let handles: Vec<_> = (0..count).map(|index| session.add_device(device(index))).collect();
     for token in 0..each {
         for handle in &handles {
-            session.submit(*handle, Asked::Get, [oid.as_ref()].into_iter(), token).unwrap();
+            session.submit(*handle, RequestKind::Get, [oid.as_ref()].into_iter(), token).unwrap();
         }
     }
     let (mut results, mut times) = (HashMap::new(), HashMap::new());
@@ -156,7 +156,7 @@ fn answers_of_others_are_refused_unless_that_is_allowed() {
                 is_source_port_lenient: is_lenient && by_port,
                 ..device(4)
             });
-            session.submit(handle, Asked::Get, [up_time().as_ref()].into_iter(), 0).unwrap();
+            session.submit(handle, RequestKind::Get, [up_time().as_ref()].into_iter(), 0).unwrap();
             let mut result = None;
             net.run(&mut session, &mut |one, _| result = Some(one.result.map(|pdu| pdu.head.kind)));
             if is_lenient {
@@ -239,7 +239,7 @@ fn waits_are_as_configured_until_a_round_trip_is_known() {
     let net = SimSocket::new(Box::new(|_, _, _| Vec::new()));
     let mut session = session(&net, 50);
     let handle = session.add_device(DeviceSettings { tries: 4, backoff: 2.0, ..device(0) });
-    session.submit(handle, Asked::Get, [up_time().as_ref()].into_iter(), 0).unwrap();
+    session.submit(handle, RequestKind::Get, [up_time().as_ref()].into_iter(), 0).unwrap();
     let mut result = None;
     let ns = net.run(&mut session, &mut |one, _| result = Some(one.result.err()));
     assert_eq!(result, Some(Some(RequestError::Timeout { tries: 4, refusal: None })));
@@ -257,7 +257,7 @@ fn a_request_may_have_some_of_the_tries() {
     for tries in [0..1, 1..u32::MAX, 7..9] {
         let oids = [up_time()];
         let oids = oids.iter().map(Oid::as_ref);
-        session.submit_tries(handle, Asked::Get, oids, 0, tries).unwrap();
+        session.submit_tries(handle, RequestKind::Get, oids, 0, tries).unwrap();
         net.run(&mut session, &mut |one, _| results.extend(one.result.err()));
     }
     let tries = results.iter().map(|error| match error {
@@ -283,7 +283,7 @@ fn a_lost_request_is_repeated_soon_when_the_round_trip_is_known() {
             net.0.borrow_mut().lost = 1_000;
         }
         let submit = |session: &mut SnmpSession<SimSocket>| {
-            session.submit(handle, Asked::Get, [oid.as_ref()].into_iter(), token).unwrap();
+            session.submit(handle, RequestKind::Get, [oid.as_ref()].into_iter(), token).unwrap();
         };
         submit(&mut session);
         if token == 19 {
@@ -325,7 +325,9 @@ fn a_device_has_no_more_requests_on_the_way_than_it_may() {
         let mut session = session(&net, 100);
         let handle = session.add_device(DeviceSettings { in_flight_max: most, ..device(0) });
         for token in 0..20 {
-            session.submit(handle, Asked::Get, [up_time().as_ref()].into_iter(), token).unwrap();
+            session
+                .submit(handle, RequestKind::Get, [up_time().as_ref()].into_iter(), token)
+                .unwrap();
         }
         let mut tokens = Vec::new();
         net.run(&mut session, &mut |one, _| tokens.push(one.token));
@@ -341,7 +343,7 @@ fn a_system_that_takes_no_more_is_waited_for() {
     let oid = up_time();
     for index in 0..200 {
         let handle = session.add_device(device(index));
-        session.submit(handle, Asked::Get, [oid.as_ref()].into_iter(), 0).unwrap();
+        session.submit(handle, RequestKind::Get, [oid.as_ref()].into_iter(), 0).unwrap();
     }
     net.0.borrow_mut().takes = 10;
     for _ in 0..5 {
@@ -367,7 +369,9 @@ fn ids_of_16_bits_are_used_for_those_who_want_them() {
         let settings = DeviceSettings { has_16_bit_request_ids: true, ..device(index) };
         let handle = session.add_device(settings);
         for token in 0..4 {
-            session.submit(handle, Asked::Get, [up_time().as_ref()].into_iter(), token).unwrap();
+            session
+                .submit(handle, RequestKind::Get, [up_time().as_ref()].into_iter(), token)
+                .unwrap();
         }
     }
     let mut ended = 0;
@@ -382,14 +386,14 @@ fn removed_devices_and_long_requests_end_with_an_error() {
     let handle = session.add_device(device(0));
     let oid = up_time();
     for token in 0..5 {
-        session.submit(handle, Asked::Get, [oid.as_ref()].into_iter(), token).unwrap();
+        session.submit(handle, RequestKind::Get, [oid.as_ref()].into_iter(), token).unwrap();
     }
     let long = (0..6_000).map(|_| oid.as_ref());
-    assert_eq!(session.submit(handle, Asked::Get, long, 9), Err(SubmitError::TooLong));
+    assert_eq!(session.submit(handle, RequestKind::Get, long, 9), Err(SubmitError::TooLong));
     let now = net.0.borrow().now_ns;
     session.poll(now, &mut |_| {}).unwrap();
     session.remove_device(handle);
-    let refused = session.submit(handle, Asked::Get, [oid.as_ref()].into_iter(), 9);
+    let refused = session.submit(handle, RequestKind::Get, [oid.as_ref()].into_iter(), 9);
     assert_eq!(refused, Err(SubmitError::Removed));
     let mut errors = Vec::new();
     net.run(&mut session, &mut |one, _| errors.push((one.token, one.result.unwrap_err())));
@@ -433,7 +437,7 @@ fn a_real_agent_is_asked_and_nothing_is_allocated() {
     for _ in 0..rounds {
         let ((), allocations) = allocations_of(|| {
             for token in 0..100 {
-                let asked = if token % 2 == 0 { Asked::Get } else { Asked::GetNext };
+                let asked = if token % 2 == 0 { RequestKind::Get } else { RequestKind::GetNext };
                 let oids = oids.iter().map(Oid::as_ref);
                 session.submit(handle, asked, oids, token).unwrap();
             }

@@ -6,8 +6,8 @@
 use std::time::{Duration, Instant};
 
 use snmp::{
-    Asked, AuthenticationProtocol, DeviceHandle, DeviceSettings, EngineKeys, KernelSocket,
-    KeyCache, KeyExtension, NextPoll, Oid, PduHead, PduKind, PrivacyProtocol, RequestError,
+    AuthenticationProtocol, DeviceHandle, DeviceSettings, EngineKeys, KernelSocket, KeyCache,
+    KeyExtension, NextPoll, Oid, PduHead, PduKind, PrivacyProtocol, RequestError, RequestKind,
     ScopedHead, Security, SnmpSession, SnmpValue, UsmReport, UsmSecret, UsmUser, V3Flags, V3Head,
     V3Message, Varbind, any_local_address,
 };
@@ -94,7 +94,7 @@ impl Bench {
     }
 
     fn submit(&mut self, device: DeviceHandle) {
-        self.session.submit(device, Asked::Get, [self.name.as_ref()].into_iter(), 0).unwrap();
+        self.session.submit(device, RequestKind::Get, [self.name.as_ref()].into_iter(), 0).unwrap();
     }
 
     /// Waits for all requests; the last result.

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use snmp::{
-    Asked, AuthenticationProtocol, Completion, DeviceHandle, DeviceSettings, KernelSocket,
-    KeyExtension, NextPoll, Oid, PrivacyProtocol, Security, SnmpSession, UsmSecret, UsmUser,
+    AuthenticationProtocol, Completion, DeviceHandle, DeviceSettings, KernelSocket, KeyExtension,
+    NextPoll, Oid, PrivacyProtocol, RequestKind, Security, SnmpSession, UsmSecret, UsmUser,
     Version, any_local_address,
 };
 use snmp_simulator::{Agent, AgentDevice, AgentFaults, AgentThread, Mib};
@@ -69,7 +69,7 @@ fn a_thousand_devices_are_asked_for_ninety_objects_each() {
     assert_eq!(oids.len(), 90);
     for device in &devices {
         for part in oids.chunks(30) {
-            session.submit(*device, Asked::Get, part.iter().map(Oid::as_ref), 0).unwrap();
+            session.submit(*device, RequestKind::Get, part.iter().map(Oid::as_ref), 0).unwrap();
         }
     }
     let mut values = 0;
@@ -122,7 +122,7 @@ fn counters_move_and_begin_anew_after_a_restart() {
     let oids =
         ["1.3.6.1.2.1.1.3.0".parse::<Oid>().unwrap(), "1.3.6.1.2.1.31.1.1.1.6.1".parse().unwrap()];
     let mut ask = || {
-        session.submit(device, Asked::Get, oids.iter().map(Oid::as_ref), 0).unwrap();
+        session.submit(device, RequestKind::Get, oids.iter().map(Oid::as_ref), 0).unwrap();
         let mut values = Vec::new();
         run(&mut session, &mut |one| {
             values =
@@ -164,7 +164,9 @@ fn faults_are_met_by_the_session() {
         let device =
             session.add_device(DeviceSettings { timeout_ns: 100_000_000, tries: 8, ..settings });
         let oids = wanted(1);
-        session.submit(device, Asked::Get, oids.iter().map(Oid::as_ref), index.into()).unwrap();
+        session
+            .submit(device, RequestKind::Get, oids.iter().map(Oid::as_ref), index.into())
+            .unwrap();
     }
     let mut ends: HashMap<u64, Vec<String>> = HashMap::new();
     run(&mut session, &mut |one| {

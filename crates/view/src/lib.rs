@@ -54,7 +54,7 @@ pub use openmetrics::{
 };
 pub use plot::{PlotFiles, WritePlot};
 pub use ranking::{RankingLine, RankingTable, write_ranking};
-pub use shown::{Shown, TooEarly};
+pub use shown::{ShownSources, TooEarly};
 pub use spread::SpreadTable;
 pub use verbose::TopList;
 

@@ -7,7 +7,7 @@ use sample::{Cadence, SourceDef, State, Track};
 
 /// What a view had to show of the sources that are asked for.
 #[derive(Debug, Default)]
-pub struct Shown {
+pub struct ShownSources {
     /// Whether the view is of values for programs, of a first reading too, and knows no layouts.
     has_values: bool,
     sources: Vec<ShownSource>,
@@ -33,11 +33,11 @@ pub struct TooEarly {
     pub is_all: bool,
 }
 
-impl Shown {
+impl ShownSources {
     /// Nothing is known yet; `has_values`: the view is of [`ViewClass::Values`](crate::ViewClass).
     #[must_use]
     pub fn new(has_values: bool) -> Self {
-        Shown { has_values, sources: Vec::new() }
+        ShownSources { has_values, sources: Vec::new() }
     }
 
     /// Updates from a frame.

@@ -1,4 +1,5 @@
-//! A public type's name is used for one thing in the whole workspace.
+//! A public type's name is used for one thing in the whole workspace, and a type is a noun: `Asked` and
+//! `Written` say what was done to something, but not what it is.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +13,25 @@ const STANDARD: &[&str] = &["Error", "Options"];
 /// Names that still mean two things, and how many.  The list may only get shorter.
 const KNOWN: &[(&str, usize)] = &[("Part", 2), ("Stat", 2)];
 
+/// The words that declare a type.
+const KINDS: &[&str] = &["struct", "enum", "trait", "union"];
+
+/// Words that say nothing of what a type is.
+const NO_NAMES: &[&str] = &[
+    "Asked", "Begun", "Done", "Drawn", "Ended", "Found", "Given", "Gone", "Got", "Held", "Here",
+    "Kept", "Known", "Looked", "Made", "Opened", "Passed", "Put", "Said", "Seen", "Sent", "Shown",
+    "Taken", "Told", "Wanted", "Way", "World", "Written",
+];
+
 pub(super) fn check(tree: &Tree, complaints: &mut Complaints) {
+    for (name, files) in &declared(tree, false) {
+        if NO_NAMES.contains(&name.as_str()) {
+            complaints
+                .push(format!("`{name}` does not say what the type is: {}", files.join(", ")));
+        }
+    }
     let mut known: BTreeMap<&str, usize> = KNOWN.iter().copied().collect();
-    for (name, files) in &declared(tree) {
+    for (name, files) in &declared(tree, true) {
         let most = known.remove(name.as_str()).unwrap_or(1);
         if files.len() > most && !STANDARD.contains(&name.as_str()) {
             let files = files.join(", ");
@@ -31,8 +48,8 @@ fn shorten(name: &str) -> String {
     format!("`{name}` means fewer things now: shorten the list in xtask/src/tidy/names.rs")
 }
 
-/// The public types, and the files that declare one of each name.
-fn declared(tree: &Tree) -> BTreeMap<String, Vec<&str>> {
+/// The types, or the public ones alone, and the files that declare one of each name.
+fn declared(tree: &Tree, is_public: bool) -> BTreeMap<String, Vec<&str>> {
     let mut types: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (file, text) in tree.ending(".rs") {
         if crate_of(file).is_none() || !file.contains("/src/") {
@@ -40,16 +57,20 @@ fn declared(tree: &Tree) -> BTreeMap<String, Vec<&str>> {
         }
         let code = rust::code(text);
         for line in rust::without_tests(&code).lines() {
-            let Some(rest) = line.trim_start().strip_prefix("pub ") else { continue };
-            let rest = rest.strip_prefix("unsafe ").unwrap_or(rest);
-            let kinds = ["struct ", "enum ", "trait ", "union "];
-            let Some(rest) = kinds.iter().find_map(|kind| rest.strip_prefix(kind)) else {
-                continue;
-            };
-            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            // `pub(in crate::a) unsafe trait Name`: the words before `Name`, but for `unsafe`.
+            let mut words = line.split_whitespace().filter(|word| *word != "unsafe").peekable();
+            let visibility = words.next_if(|word| word.starts_with("pub"));
+            while visibility.is_some_and(|word| word != "pub")
+                && words.next_if(|word| word.ends_with(')')).is_some()
+            {}
+            let is_type = words.next().is_some_and(|word| KINDS.contains(&word));
+            let name =
+                words.next().filter(|_| is_type && (!is_public || visibility == Some("pub")));
+            let name =
+                name.and_then(|name| name.split(|c: char| !c.is_alphanumeric() && c != '_').next());
             // A macro that defines types writes `$name`.
-            if end > 0 {
-                types.entry(rest[..end].to_owned()).or_default().push(file);
+            if let Some(name) = name.filter(|name| !name.is_empty()) {
+                types.entry(name.to_owned()).or_default().push(file);
             }
         }
     }
@@ -59,6 +80,16 @@ fn declared(tree: &Tree) -> BTreeMap<String, Vec<&str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_done_to_something_is_no_name() {
+        let code = "pub(in crate::a) struct Taken;\nenum Shown<'a> { Seen(&'a str) }\nstruct Keep;";
+        let mut complaints = Vec::new();
+        check(&Tree::of(&[("crates/a/src/b.rs", code)]), &mut complaints);
+        complaints.retain(|one| !one.contains("shorten"));
+        let complaint = |name| format!("`{name}` does not say what the type is: crates/a/src/b.rs");
+        assert_eq!(complaints, [complaint("Shown"), complaint("Taken")]);
+    }
 
     #[test]
     fn a_name_for_two_things_is_found() {

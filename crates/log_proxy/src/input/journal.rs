@@ -457,9 +457,9 @@ mod tests {
         bytes
     }
 
-    type Shown = (String, Option<Vec<u8>>, Vec<(String, String)>, u64);
+    type ShownEntry = (String, Option<Vec<u8>>, Vec<(String, String)>, u64);
 
-    fn shown(entry: &JournalEntry, cursor: &[u8]) -> Shown {
+    fn shown(entry: &JournalEntry, cursor: &[u8]) -> ShownEntry {
         let text = |value: &LogValue<'_>| match value {
             LogValue::Text(text) => String::from_utf8_lossy(text).into_owned(),
             other => format!("{other:?}"),
@@ -471,7 +471,7 @@ mod tests {
     }
 
     /// All entries of a folder after one, and what keeps it from the rest.
-    fn by_files(folder: &Path, after: Option<&str>) -> (Vec<Shown>, Option<JournalError>) {
+    fn by_files(folder: &Path, after: Option<&str>) -> (Vec<ShownEntry>, Option<JournalError>) {
         let after = after.map(|cursor| EntryPlace::parse(cursor.as_bytes()).unwrap());
         let mut files = match JournalFiles::open(Some(folder), after) {
             Ok(files) => files,
@@ -487,7 +487,7 @@ mod tests {
         }
     }
 
-    fn by_journalctl(folder: &Path, after: Option<&str>) -> Vec<Shown> {
+    fn by_journalctl(folder: &Path, after: Option<&str>) -> Vec<ShownEntry> {
         let mut command = Command::new("journalctl");
         command.args(["--output=export", "--quiet", "--all", "--directory"]).arg(folder);
         command.args(after.map(|cursor| format!("--after-cursor={cursor}")));
@@ -533,7 +533,7 @@ mod tests {
     }
 
     /// A file of a journal, and where its objects begin and end.
-    fn journal(folder: &Path) -> Option<(File, Vec<Shown>, Range<u64>)> {
+    fn journal(folder: &Path) -> Option<(File, Vec<ShownEntry>, Range<u64>)> {
         let path = folder.join("one.journal");
         make_journal(&path, &export(1, 10, 40), &[])?;
         let (all, error) = by_files(folder, None);

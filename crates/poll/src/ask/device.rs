@@ -17,7 +17,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use snmp::{
-    Asked, DeviceHandle, ErrorStatus, KernelSocket, Oid, Pdu, RequestError, SnmpSession, SnmpValue,
+    DeviceHandle, ErrorStatus, KernelSocket, Oid, Pdu, RequestError, RequestKind, SnmpSession,
+    SnmpValue,
 };
 
 use super::counters::{Count, UpTime};
@@ -416,21 +417,21 @@ impl AskedDevice {
         let result = match &sent {
             PendingRequest::Objects(places) => {
                 let oids = places.iter().map(|place| self.objects.list[*place].oid.as_ref());
-                session.submit_tries(handle, Asked::Get, oids, token, tries)
+                session.submit_tries(handle, RequestKind::Get, oids, token, tries)
             }
             PendingRequest::Bulk(chunk) => {
                 let chunk = &self.batching.plan.chunks[*chunk];
                 let max_repetitions = chunk.repetitions;
                 let non_repeaters = u16::try_from(chunk.scalars).unwrap_or(0);
-                let asked = Asked::GetBulk { non_repeaters, max_repetitions };
+                let asked = RequestKind::GetBulk { non_repeaters, max_repetitions };
                 let oids = chunk.begin.iter().map(Oid::as_ref);
                 session.submit_tries(handle, asked, oids, token, tries)
             }
             PendingRequest::Walk(walk) => {
                 let max_repetitions = self.settings.max_repetitions;
                 let asked = match self.settings.is_first_version || self.walks[*walk].is_next {
-                    true => Asked::GetNext,
-                    false => Asked::GetBulk { non_repeaters: 0, max_repetitions },
+                    true => RequestKind::GetNext,
+                    false => RequestKind::GetBulk { non_repeaters: 0, max_repetitions },
                 };
                 let last = std::iter::once(self.walks[*walk].last.as_ref());
                 session.submit_tries(handle, asked, last, token, tries)
@@ -451,7 +452,7 @@ impl AskedDevice {
         let oid = oid.or(system.as_ref().map(Oid::as_ref));
         match session.submit_tries(
             self.settings.handle,
-            Asked::Get,
+            RequestKind::Get,
             oid.into_iter(),
             self.requests.token,
             tries,

@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use snmp::{
-    Asked, DeviceHandle, DeviceSettings, KernelSocket, NextPoll, Oid, SnmpSession, SnmpValue,
+    DeviceHandle, DeviceSettings, KernelSocket, NextPoll, Oid, RequestKind, SnmpSession, SnmpValue,
 };
 
 use super::facts::{AgentReader, AgentValue};
@@ -46,7 +46,7 @@ impl SnmpAgent {
     }
 
     /// Asks and waits.
-    fn ask(&mut self, asked: Asked, object: &Oid) -> Result<Answer, String> {
+    fn ask(&mut self, asked: RequestKind, object: &Oid) -> Result<Answer, String> {
         let one = std::iter::once(object.as_ref());
         let submitted = self.session.submit(self.device, asked, one, 0);
         submitted.map_err(|error| error.to_string())?;
@@ -106,8 +106,8 @@ impl AgentReader for SnmpAgent {
     fn walk(&mut self, below: &[u32]) -> Result<Vec<(Vec<u32>, AgentValue)>, String> {
         let root = oid(below)?;
         let asked = match self.has_bulk {
-            true => Asked::GetBulk { non_repeaters: 0, max_repetitions: ROWS },
-            false => Asked::GetNext,
+            true => RequestKind::GetBulk { non_repeaters: 0, max_repetitions: ROWS },
+            false => RequestKind::GetNext,
         };
         let mut all = Vec::new();
         let mut last = root.clone();
@@ -131,7 +131,7 @@ impl AgentReader for SnmpAgent {
     }
 
     fn get(&mut self, object: &[u32]) -> Result<Option<AgentValue>, String> {
-        let answer = self.ask(Asked::Get, &oid(object)?)?;
+        let answer = self.ask(RequestKind::Get, &oid(object)?)?;
         Ok(answer.into_iter().next().and_then(|(_, value)| value))
     }
 }

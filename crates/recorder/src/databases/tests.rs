@@ -578,7 +578,7 @@ fn a_machine_fits_into_twenty_megabytes() {
     };
     let input = crate::ViewInput::new(Meta::new(), options, recorder.sampler.defs());
     let sink = Box::new(sink::Discard::default());
-    let shown = view::Shown::default();
+    let shown = view::ShownSources::default();
     let live = crate::LiveText::open(Box::new(view), shown, sink, counters, &input).unwrap();
     let mut outputs = crate::Outputs::new(Box::new(Silent), jiff::tz::TimeZone::UTC);
     outputs.view_input = Some(input);

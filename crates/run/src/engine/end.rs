@@ -212,12 +212,12 @@ impl<W: OperatingSystem> Engine<'_, W> {
     pub(super) fn finish(
         &mut self,
         job: Job,
-        ended: Ended,
+        ended: EndedJob,
         usage: ResourceUsage,
         leftovers: bool,
         now: Instant,
     ) -> Result<(), EngineError> {
-        let Ended { outcome, attempt, .. } = ended;
+        let EndedJob { outcome, attempt, .. } = ended;
         // The resource usage of ssh here says nothing about the job.
         let (here, host) = (self.remote_host(&job).is_none(), self.host_name(&job));
         let records = if job.is_block { Vec::new() } else { job.records };

@@ -109,7 +109,7 @@ pub enum AfterEnd {
 
 /// The result of [`super::Schedule::ended`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedJob {
     /// What the engine does with the job.
     pub verdict: AfterEnd,
     /// How it ended; [`Outcome::Killed`] if the schedule ended it and it died of that.  A job that

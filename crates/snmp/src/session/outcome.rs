@@ -13,7 +13,7 @@ use crate::pdu::{Pdu, PduKind};
 
 /// What a request asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum RequestKind {
     /// The values of the objects.
     Get,
     /// The objects that follow.

@@ -208,9 +208,9 @@ mod tests {
     }
 
     /// Reads XDR; checks the padding.
-    struct Reader<'a>(&'a [u8]);
+    struct XdrReader<'a>(&'a [u8]);
 
-    impl Reader<'_> {
+    impl XdrReader<'_> {
         fn number(&mut self) -> u32 {
             let (number, rest) = self.0.split_first_chunk::<4>().unwrap();
             self.0 = rest;
@@ -234,7 +234,7 @@ mod tests {
         assert!(packets.0.len().is_multiple_of(2));
         let mut metrics = Vec::new();
         for pair in packets.0.chunks(2) {
-            let mut reader = Reader(&pair[0]);
+            let mut reader = XdrReader(&pair[0]);
             assert_eq!((reader.number(), reader.text()), (METADATA, "vm".to_owned()));
             let name = reader.text();
             assert_eq!(reader.number(), 0);
@@ -246,7 +246,7 @@ mod tests {
                 assert!(!reader.text().is_empty());
             }
             assert!(reader.0.is_empty());
-            let mut reader = Reader(&pair[1]);
+            let mut reader = XdrReader(&pair[1]);
             assert_eq!((reader.number(), reader.text()), (VALUE, "vm".to_owned()));
             assert_eq!((reader.text(), reader.number()), (name.clone(), 0));
             assert_eq!(reader.text(), "%s");

@@ -8,7 +8,7 @@ use feed::{Origin, PlaySettings, Playback, RecordedFile, RecordingSet, Step, Tim
 use jiff::tz::TimeZone;
 use layout::{Frame, Options, Selection};
 use sample::{Meta, SourceDef};
-use view::{Shown, TooEarly};
+use view::{ShownSources, TooEarly};
 
 use super::arguments::PlayArguments;
 use super::notes::{EndsLost, Presence};
@@ -115,7 +115,7 @@ pub(crate) fn play(
     out: &mut dyn Write,
 ) -> anyhow::Result<Outcome> {
     let (playback, presence, ends_lost) = Default::default();
-    let shown = Shown::new(arguments.display.shows_values());
+    let shown = ShownSources::new(arguments.display.shows_values());
     let outcome = Outcome::default();
     let sources = sources_played(sets, arguments)?;
     let mut player =
@@ -171,7 +171,7 @@ struct Player<'a> {
     sources: Vec<Arc<SourceDef>>,
     playback: Playback<'a>,
     presence: Presence,
-    shown: Shown,
+    shown: ShownSources,
     ends_lost: EndsLost,
     outcome: Outcome,
 }

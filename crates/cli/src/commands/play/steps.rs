@@ -12,7 +12,7 @@ use feed::{Origin, RecordedFile, RecordingSet, TimeSelection};
 use layout::{Frame, Options, Selection};
 use sample::{History, SourceDef};
 use source::InstanceNames;
-use view::{Shown, ViewClass};
+use view::{ShownSources, ViewClass};
 
 use super::arguments::PlayArguments;
 use super::frames::{FrameConsumer, Outcome, PlayedSet};
@@ -34,7 +34,7 @@ pub(super) fn play(
     let archive = archive_of(recordings, &arguments.files)?;
     let hosts = archive.hosts();
     let known: Vec<Arc<SourceDef>> = hosts.iter().flat_map(|host| archive.sources(host)).collect();
-    let shown = Shown::new(arguments.display.shows_values());
+    let shown = ShownSources::new(arguments.display.shows_values());
     let (presence, mut outcome): (_, Outcome) = Default::default();
     outcome.notes.extend(archive.complaints().into_iter().map(str::to_owned));
     let mut player = StepPlayer { arguments, archive: &archive, known, presence, shown, outcome };
@@ -77,7 +77,7 @@ struct StepPlayer<'a> {
     /// The sources of all hosts.
     known: Vec<Arc<SourceDef>>,
     presence: Presence,
-    shown: Shown,
+    shown: ShownSources,
     outcome: Outcome,
 }
 

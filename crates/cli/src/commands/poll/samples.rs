@@ -164,7 +164,7 @@ impl Samples {
             };
             let view = self.display.open_view(&input.options, &setup, &setting)?;
             let Some(view) = view else { std::process::exit(0) };
-            let shown = view::Shown::new(self.display.shows_values());
+            let shown = view::ShownSources::new(self.display.shows_values());
             let sink: Box<dyn Sink> = match &self.address {
                 Some(address) => address.open()?,
                 None => Box::new(DescriptorSink::new(rustix::stdio::stdout())),
