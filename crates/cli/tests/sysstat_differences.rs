@@ -1,5 +1,5 @@
-//! Random command lines of sysstat and procps, beside the installed programs: the same lines, columns
-//! and values, or a refusal by name.
+//! Random command lines of sysstat and procps, and those of `typed.txt`, which people type, beside the
+//! installed programs: the same lines, columns and values, or a refusal by name.
 //!
 //! Both read the same files: a folder with copies of kernel files lies over `/proc` in a namespace, and
 //! copies over the `stat` files of `/sys/block`, so that nothing moves between the two; `sar -f` and `sadf` read a daily file of `testdata/sysstat`
@@ -8,8 +8,10 @@
 //! ```text
 //! WHIT_DIFFERENCES=300         so many command lines
 //! WHIT_DIFFERENCES_SEED=17     those from this seed on: one each, counted up
+//! WHIT_DIFFERENCES_LINES=FILE  the lines of this file in place of typed.txt
 //! WHIT_DIFFERENCES_TO=FILE     the whole list of differences
 //! ```
+#![allow(clippy::print_stderr, reason = "all of it is tests, helpers too")]
 
 mod generate;
 
@@ -100,6 +102,21 @@ fn copy_kernel_files(folder: &Path) {
     fs::write(folder.join("proc/uptime"), "").unwrap();
     fs::write(folder.join("proc/sys/kernel/hostname"), "host\n").unwrap();
     fs::create_dir(folder.join("real")).unwrap();
+    write_disks(&folder.join("disks"));
+}
+
+/// A folder for `iostat -f`: two disks, one with a partition, and one more in `diskstats`.
+fn write_disks(folder: &Path) {
+    let whole = "100 10 2000 50 60 6 1200 30 1 40 90 5 0 400 3 2 1";
+    let part = "10 1 200 5 6 0 120 3 0 4 9 0 0 0 0 0 0";
+    for (disk, numbers) in [("u2", whole), ("u10", part), ("u2/u2p1", part)] {
+        let stat = folder.join("block").join(disk);
+        fs::create_dir_all(&stat).unwrap();
+        fs::write(stat.join("stat"), format!("{numbers}\n")).unwrap();
+    }
+    let list = [("u2", whole), ("u2p1", part), ("u10", part), ("u3", part)];
+    let lines = list.map(|(name, numbers)| format!("259 0 {name} {numbers}\n"));
+    fs::write(folder.join("diskstats"), lines.concat()).unwrap();
 }
 
 /// The script that runs the cases, eight at a time: those that read processes first, then those that
@@ -291,20 +308,44 @@ fn compare(case: &Case, ours: &str, theirs: &str) -> Outcome {
     }
 }
 
+/// The programs that whit is compared with.
+const TOOLS: &[&str] = &["sar", "sadf", "iostat", "mpstat", "pidstat", "vmstat", "free"];
+
 #[test]
 fn random_command_lines_say_the_same() {
-    let what = "sysstat: random command lines";
-    for program in ["unshare", "sar", "iostat", "mpstat", "vmstat", "free", "pidstat", "sadf"] {
-        if !testkit::is_installed(what, program) {
-            return;
-        }
-    }
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let seed = number("WHIT_DIFFERENCES_SEED").unwrap_or(FEW_SEED);
     let few = if testkit::is_long() { FEW[0] } else { FEW[1] };
     let count = number("WHIT_DIFFERENCES").unwrap_or(few);
-    let cases: Vec<(u64, Case)> =
-        (seed..seed + count).map(|seed| (seed, generate::case(seed))).collect();
+    eprintln!("{count} command lines from seed {seed}");
+    let cases = (seed..seed + count).map(|seed| (seed, generate::case(seed)));
+    say_the_same("sysstat: random command lines", &cases.collect::<Vec<_>>());
+}
+
+#[test]
+fn typed_command_lines_say_the_same() {
+    let given = std::env::var_os("WHIT_DIFFERENCES_LINES");
+    let lines = match &given {
+        Some(file) => fs::read_to_string(file).unwrap(),
+        None => include_str!("sysstat_differences/typed.txt").to_owned(),
+    };
+    let case = |(number, line): (usize, &str)| {
+        let (name, words) = line.split_once(' ').unwrap_or((line, ""));
+        let tool = TOOLS.iter().find(|tool| **tool == name).unwrap();
+        (number as u64 + 1, Case { tool, words: words.split(' ').map(str::to_owned).collect() })
+    };
+    let cases: Vec<_> = lines.lines().enumerate().map(case).collect();
+    let cases = if given.is_some() { cases } else { testkit::share_of(cases).collect() };
+    say_the_same("sysstat: typed command lines", &cases);
+}
+
+/// Runs both programs with each command line and compares what they say.
+fn say_the_same(what: &str, cases: &[(u64, Case)]) {
+    for program in TOOLS.iter().chain(&["unshare"]) {
+        if !testkit::is_installed(what, program) {
+            return;
+        }
+    }
     let folder = tempfile::tempdir().unwrap();
     copy_kernel_files(folder.path());
     let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
@@ -312,7 +353,7 @@ fn random_command_lines_say_the_same() {
         let stat = fs::read_to_string(format!("/proc/{}/stat", sleeper.id())).unwrap_or_default();
         stat.contains("(sleep) S")
     });
-    let script = script(&cases, folder.path(), sleeper.id());
+    let script = script(cases, folder.path(), sleeper.id());
     let mut unshare = Command::new("unshare");
     unshare.args(["-umn", "bash", "-c", &script]).env("LC_ALL", "C").env("TZ", "UTC");
     let Output { status, stderr, .. } = unshare.env_remove("COLUMNS").output().unwrap();
@@ -322,7 +363,7 @@ fn random_command_lines_say_the_same() {
         return testkit::skip_refused(what, &String::from_utf8_lossy(&stderr));
     }
     let (mut refused, mut different) = (BTreeMap::<String, u32>::new(), Vec::new());
-    for (number, case) in &cases {
+    for (number, case) in cases {
         let read = |who: &str| {
             let bytes = fs::read(folder.path().join(format!("{number}.{who}"))).unwrap();
             String::from_utf8_lossy(&bytes).into_owned()
@@ -335,7 +376,8 @@ fn random_command_lines_say_the_same() {
             }
         }
     }
-    eprintln!("{count} command lines from seed {seed}, {} refused", refused.values().sum::<u32>());
+    let count = cases.len();
+    eprintln!("{} of {count} refused", refused.values().sum::<u32>());
     refused.iter().for_each(|(text, number)| eprintln!("  {number}: {text}"));
     if let Some(all) = std::env::var_os("WHIT_DIFFERENCES_TO") {
         fs::write(all, different.join("\n")).unwrap();

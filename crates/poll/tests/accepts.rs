@@ -351,7 +351,10 @@ fn ours(path: &Path) -> Result<(), String> {
 
 /// Whether an error is one that MRTG does not have when it reads a configuration.
 fn is_stricter(error: &str) -> bool {
-    const ERRORS: [&str; 11] = [
+    const ERRORS: [&str; 13] = [
+        // Its first round fails, or Perl takes what is misspelt for something else.
+        "the authentication password has less than 8 characters",
+        "the format is `name => number",
         "has no meaning",
         "is no number above 0",
         "give no picture",

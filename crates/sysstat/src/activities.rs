@@ -74,6 +74,9 @@ pub(crate) struct Chosen {
     pub(crate) interrupts: Vec<String>,
 }
 
+/// Linux can be built for so many CPUs; a higher number is none.
+pub(crate) const CPUS_MAX: usize = 8_192;
+
 /// Which CPUs are shown.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) enum Cpus {
@@ -96,7 +99,14 @@ impl Cpus {
         for part in text.split(',') {
             match part {
                 "all" => sum = true,
-                _ => ranges.push(range(part)?),
+                _ => {
+                    let (first, last) = range(part)?;
+                    let end = if last == usize::MAX { first } else { last };
+                    ranges.push((first, last));
+                    if end >= CPUS_MAX {
+                        return None;
+                    }
+                }
             }
         }
         Some(Cpus::Some(ranges, sum))

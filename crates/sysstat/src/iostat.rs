@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::SysstatError;
 use crate::columns::{Column, change, column, cpu_ticks, decimals, rate};
+use crate::disk_folder::DiskFolder;
 use crate::format::{Style, Unit};
 use crate::iostat_extended::{EXTENDED, EXTENDED_SHORT, Group};
 use crate::json;
@@ -11,7 +12,7 @@ use crate::machine::banner;
 use crate::persistent_names::PersistentNames;
 use crate::report::{Facts, Recording, Report, ReportRequest};
 use crate::values::{Row, Span};
-use crate::words::{Pace, Word, Words, device_name, unknown};
+use crate::words::{Pace, Word, Words, device_name, is_number, unknown};
 
 pub(crate) const USAGE: &str = "\
 Usage: iostat [options] [interval [count]]
@@ -23,6 +24,7 @@ Usage: iostat [options] [interval [count]]
   -z  without disks that did nothing
   -p [DEVICE,... | ALL]        disks with their partitions
   -g NAME DEVICE... | ALL      the sum of these disks, too; -H: only the sum; repeated: more sums
+  -f FOLDER, +f FOLDER         disks of FOLDER/block and FOLDER/diskstats in place of, or beside those here
   -N  names of device mapper devices
   -j ID | LABEL | PATH | UUID  names of disks by /dev/disk
   --compact                    every column in one line (the default)
@@ -84,11 +86,6 @@ struct Iostat {
     style: Style,
 }
 
-/// What `-f` and `+f` come to.
-fn folder_refused(option: &str) -> SysstatError {
-    SysstatError::Refused(option.to_owned(), "disks are read from /proc/diskstats")
-}
-
 /// Reads the command line.
 pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
     let mut iostat = Iostat {
@@ -112,13 +109,14 @@ pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
     let mut pace = Pace::default();
     let mut recording = Recording::Host;
     let (mut words, mut unit) = (Words::new(words), None::<String>);
+    let mut folder = None::<DiskFolder>;
     while let Some(word) = words.next()? {
         let option = match word {
             Word::Plain(word) => {
-                if word.starts_with(|c: char| c.is_ascii_digit()) {
+                if is_number(&word) {
                     pace.read_word(&word)?;
                 } else if word == "+f" {
-                    return Err(folder_refused("+f"));
+                    take_folder(&mut folder, &word, &mut words)?;
                 } else {
                     iostat.devices.add(&word);
                 }
@@ -180,7 +178,7 @@ pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
                 // These names are long.
                 iostat.pretty = true;
             }
-            "f" => return Err(folder_refused("-f")),
+            "f" => take_folder(&mut folder, "-f", &mut words)?,
             _ => return Err(unknown(&option)),
         }
     }
@@ -194,10 +192,30 @@ pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
     }
     let omit_first = iostat.omit_first && pace.interval.is_some();
     iostat.omit_first = omit_first;
+    if let Some(folder) = &mut folder {
+        if recording != Recording::Host {
+            return Err(SysstatError::Usage("-f and --recording: give one of them".to_owned()));
+        }
+        folder.is_whole_list = iostat.devices.partitions;
+        folder.has_names = iostat.devices.has_disks();
+    }
     let mut asked = ReportRequest::new(Box::new(iostat), pace);
     asked.recording = recording;
+    asked.disk_folder = folder;
     asked.since_boot = !omit_first;
     Ok(asked)
+}
+
+/// Takes the folder after `-f` or `+f`, of which there is one.
+fn take_folder(
+    known: &mut Option<DiskFolder>,
+    option: &str,
+    words: &mut Words<'_>,
+) -> Result<(), SysstatError> {
+    match known.replace(DiskFolder::new(&words.value(option)?, option == "+f")?) {
+        Some(_) => Err(SysstatError::Usage("-f and +f: give one folder".to_owned())),
+        None => Ok(()),
+    }
 }
 
 impl Devices {
@@ -259,6 +277,9 @@ impl Devices {
     /// The disks that are shown: those listed in the order of the list, then all others, which are of
     /// the last group.
     fn sections<'a>(&self, mut rows: Vec<Row<'a>>) -> Vec<Section<'a>> {
+        if !self.partitions && !self.has_groups() {
+            rows.sort_by_cached_key(Row::name);
+        }
         if self.is_whole_list && !self.has_groups() {
             let is_listed = |row: &Row<'_>| {
                 let mut listed = self.listed.iter();

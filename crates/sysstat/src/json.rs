@@ -44,8 +44,8 @@ pub(crate) fn end_of_host(out: &mut String) {
 
 /// A member whose value is a list, an element a line.
 pub(crate) fn list(name: &str, elements: &[String]) -> String {
-    let elements = elements.join(",\n\t\t\t\t\t\t");
-    format!("\"{name}\": [\n\t\t\t\t\t\t{elements}\n\t\t\t\t\t]")
+    let lines: Vec<String> = elements.iter().map(|one| format!("\t\t\t\t\t\t{one}")).collect();
+    format!("\"{name}\": [\n{}\n\t\t\t\t\t]", lines.join(",\n"))
 }
 
 /// A member with a number; `null` if it is missing.

@@ -15,6 +15,7 @@ mod activities_network;
 mod activities_power;
 mod columns;
 mod daily_file;
+mod disk_folder;
 mod error;
 mod format;
 mod free;

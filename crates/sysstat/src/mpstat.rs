@@ -448,6 +448,10 @@ impl Report for Mpstat {
         if let Some(number) = self.missing_cpu(facts, span) {
             return Err(SysstatError::NotThere(format!("there is no CPU {number} (-P)")));
         }
+        let last = self.topology.as_ref().map_or(0, Topology::last_node);
+        if let Some(number) = self.nodes.highest().filter(|number| *number > last) {
+            return Err(SysstatError::NotThere(format!("there is no node {number} (-N)")));
+        }
         if let Some(count) = self.json {
             let members = self.members(span, &facts.clock.time(span.ended_ns));
             json::interval(count == 0, &members, out);

@@ -303,7 +303,7 @@ fn pattern(text: &str) -> Result<regex::Regex, SysstatError> {
 fn pids(text: &str) -> Result<Option<Vec<String>>, SysstatError> {
     let one = |word: &str| match word {
         "SELF" => Ok(std::process::id().to_string()),
-        word if word.parse::<u32>().is_ok() => Ok(word.to_owned()),
+        word if word.parse::<u32>().is_ok_and(|number| number > 0) => Ok(word.to_owned()),
         _ => Err(SysstatError::Usage(format!("not a list of processes: {text}"))),
     };
     match text {
@@ -530,7 +530,8 @@ impl Pidstat {
             };
             self.cell(facts, column, value, time == "Average:", out);
         }
-        let command = match (self.with_arguments, row.text("command_line")) {
+        // Threads have the name alone.
+        let command = match (self.with_arguments && is_process, row.text("command_line")) {
             (true, line) if !line.is_empty() => line,
             _ => row.text("command"),
         };

@@ -15,6 +15,7 @@ use layout::{Frame, Options};
 use sample::{Meta, Sample, Snapshot, SourceDef, State};
 use source::{Candidate, Choice, Entry, ProcessMethod, ProcessOptions, SourceContext};
 
+use crate::disk_folder::DISKS;
 use crate::machine::Clock;
 use crate::report::{Facts, Recording, Report, ReportRequest};
 use crate::saving::Saving;
@@ -289,8 +290,14 @@ fn live(
     let mut snapshot = Snapshot::new(&defs);
     let saving = asked.saving.as_ref();
     let mut saver = saving.map(|saving| saving.begin(session.root, &session.meta, &session.now));
+    let disk_folder = asked.disk_folder.as_ref();
     let mut read = || -> Result<(Vec<Sample>, i64), SysstatError> {
         feed.next(&mut snapshot)?;
+        for (entry, sample) in entries.iter().zip(&mut snapshot.samples) {
+            if let Some(folder) = disk_folder.filter(|_| entry.name == DISKS) {
+                folder.add_to(entry, sample)?;
+            }
+        }
         if let Some(saver) = &mut saver {
             let times = (snapshot.monotonic_ns, snapshot.realtime_ns);
             saver.write(&entries, &snapshot.samples, times)?;

@@ -8,6 +8,7 @@ use sample::{Meta, SourceDef};
 
 use crate::SysstatError;
 use crate::daily_file::FileAction;
+use crate::disk_folder::DiskFolder;
 use crate::machine::Clock;
 use crate::saving::Saving;
 use crate::values::Span;
@@ -51,6 +52,8 @@ pub(crate) struct ReportRequest {
     pub(crate) has_comments: bool,
     /// A daily file that is written of this host.
     pub(crate) saving: Option<Saving>,
+    /// A folder with disks of other programs than the kernel.
+    pub(crate) disk_folder: Option<DiskFolder>,
     /// What is done with a daily file as a whole, in place of the report.
     pub(crate) whole_file: Option<FileAction>,
     /// A program that is started, and whose end is that of the report.
@@ -83,6 +86,7 @@ impl ReportRequest {
             days_ago: None,
             has_comments: false,
             saving: None,
+            disk_folder: None,
             whole_file: None,
             program: None,
         }

@@ -20,7 +20,7 @@ use crate::sadf_graph::{GraphOptions, Graphs};
 use crate::sar::{Options, ShownColumn, columns, comment_text, sources};
 use crate::stamp::Stamp;
 use crate::values::{Row, Span};
-use crate::words::{Pace, Word, Words, unknown};
+use crate::words::{Pace, Word, Words, is_number, unknown};
 
 pub(crate) const USAGE: &str = "\
 Usage: sadf [options] [interval [count]] [recording] [-- options of sar]
@@ -34,6 +34,7 @@ Usage: sadf [options] [interval [count]] [recording] [-- options of sar]
   -P LIST | ALL                 these CPUs
   --dev= --fs= --iface= --int=  only these, with commas between
   -s [TIME] -e [TIME]           from and until
+  -1, -2 …                      of yesterday, of the day before; -s and -e are times of that day
 Without a recording, what the service has recorded is shown.
 ";
 
@@ -54,9 +55,12 @@ struct Sadf {
     options: Options,
     /// What is written of each activity, since each is shown as a whole.
     tables: Vec<String>,
-    /// Whether the heading of each was written since the machine was started.
-    has_heading: Vec<bool>,
+    /// The heading of each, if it was written.
+    headings: Vec<String>,
 }
+
+/// Options of sar that have no meaning behind `--`: those of its own output and of what it reads.
+const NOT_OF_SADF: &[&str] = &["D", "dec", "f", "help", "human", "i", "o", "pretty", "t"];
 
 /// Options of the program that are refused, and why.
 static REFUSED: &[(&str, &str)] = &[
@@ -78,7 +82,7 @@ pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
     let mut own = Words::new(own);
     while let Some(word) = own.next()? {
         let option = match word {
-            Word::Plain(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Word::Plain(word) if is_number(&word) => {
                 pace.read_word(&word)?;
                 continue;
             }
@@ -90,15 +94,24 @@ pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
         };
         match option.as_str() {
             "p" | "d" | "j" | "x" | "g" | "c" => {
-                only_one(&mut form, &option, "-c, -d, -g, -j, -p and -x")?;
+                // One that is given again is refused, too.
+                if form.replace(option).is_some() {
+                    let text = "-c, -d, -g, -j, -p and -x: give one of them, once";
+                    return Err(SysstatError::Usage(text.to_owned()));
+                }
             }
             "H" => is_head = true,
             "O" => graph.get_or_insert_default().read_words(&own.value("-O")?)?,
-            "t" | "T" | "U" => only_one(&mut stamp, &option, "-t, -T and -U")?,
+            "t" | "T" | "U" => {
+                if stamp.replace(option.clone()).is_some_and(|known| known != option) {
+                    return Err(SysstatError::Usage("-t, -T and -U: give one of them".to_owned()));
+                }
+            }
             "h" => is_wide = true,
             "P" | "C" | "dev" | "fs" | "iface" | "int" | "s" | "e" => {
                 options.read_option(&option, &mut own)?;
             }
+            days if is_number(days) => options.read_option(days, &mut own)?,
             "help" => return Err(SysstatError::Help(USAGE.to_owned())),
             _ => match REFUSED.iter().find(|(name, _)| *name == option) {
                 Some((name, why)) => return Err(SysstatError::Refused(format!("-{name}"), why)),
@@ -109,11 +122,19 @@ pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
     let mut of_sar = Words::new(of_sar);
     while let Some(word) = of_sar.next()? {
         match word {
+            Word::Option(option) if NOT_OF_SADF.contains(&&*option) => {
+                let text = format!("not an option of sar that sadf takes: {option}");
+                return Err(SysstatError::Usage(text));
+            }
             Word::Option(option) => options.read_option(&option, &mut of_sar)?,
+            Word::Plain(word) if is_number(&word) => pace.read_word(&word)?,
             Word::Plain(word) => {
                 return Err(SysstatError::Usage(format!("not an option of sar: '{word}'")));
             }
         }
+    }
+    if pace.is_once {
+        return Err(SysstatError::Usage("an interval of 0 is none of a recording".to_owned()));
     }
     options.put_in_order();
     let stamp = match stamp.as_deref() {
@@ -135,7 +156,7 @@ pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
         None if is_head => Some(FileAction::Head),
         _ => None,
     };
-    let (from, thru) = (options.from.take(), options.thru.take());
+    let (from, thru, days_ago) = (options.from.take(), options.thru.take(), options.days_ago);
     let has_comments = options.has_comments;
     let report: Box<dyn Report> = match form.as_deref() {
         Some("j") => Box::new(DocumentOf::new(Markup::Json, stamp, options)),
@@ -148,24 +169,15 @@ pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
                 _ => Form::Lines,
             };
             let tables = vec![String::new(); options.activities.len()];
-            let has_heading = vec![false; options.activities.len()];
-            Box::new(Sadf { form, stamp, options, tables, has_heading })
+            let headings = tables.clone();
+            Box::new(Sadf { form, stamp, options, tables, headings })
         }
     };
     let mut asked = ReportRequest::new(report, pace);
     (asked.recording, asked.from, asked.thru) = (recording, from, thru);
+    asked.days_ago = days_ago;
     (asked.has_comments, asked.whole_file) = (has_comments, whole_file);
     Ok(asked)
-}
-
-/// Takes an option of which only one can be given.
-fn only_one(known: &mut Option<String>, option: &str, all: &str) -> Result<(), SysstatError> {
-    match known.replace(option.to_owned()) {
-        Some(other) if other != option => {
-            Err(SysstatError::Usage(format!("{all}: give one of them")))
-        }
-        _ => Ok(()),
-    }
 }
 
 impl Stamp {
@@ -255,9 +267,9 @@ impl Sadf {
             let columns = columns(activity, &chosen.cpus, span);
             lines.iter().for_each(|each| Self::fields(activity, &columns, each, &mut line));
         }
-        if !self.has_heading.contains(&true) {
-            self.has_heading.fill(true);
-            let _ = writeln!(out, "# hostname;interval;timestamp{heading}");
+        if let Some(known) = self.headings.first_mut().filter(|known| known.is_empty()) {
+            *known = format!("# hostname;interval;timestamp{heading}\n");
+            out.push_str(known);
         }
         line.pop();
         let _ = writeln!(out, "{line}");
@@ -317,9 +329,10 @@ impl Report for Sadf {
                 continue;
             }
             let out = &mut self.tables[place];
-            if self.form == Form::Database && !std::mem::replace(&mut self.has_heading[place], true)
-            {
-                out.push_str(&heading(activity, chosen));
+            let known = &mut self.headings[place];
+            if self.form == Form::Database && known.is_empty() {
+                *known = heading(activity, chosen);
+                out.push_str(known);
             }
             let columns = columns(activity, &chosen.cpus, span);
             for line in (activity.lines)(span, chosen) {
@@ -364,9 +377,15 @@ impl Report for Sadf {
 
     fn restart(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
         self.flush(out);
-        self.has_heading.fill(false);
         let cpus = facts.meta.cpus();
         let _ = writeln!(out, "{}LINUX-RESTART\t({cpus} CPU)", self.start(facts, -1, now_ns));
+        // Headings are repeated, whether something follows or not.
+        for (table, heading) in self.tables.iter_mut().zip(&self.headings) {
+            table.push_str(heading);
+        }
+        if self.form == Form::Wide {
+            self.flush(out);
+        }
     }
 
     fn end(&mut self, out: &mut String) {

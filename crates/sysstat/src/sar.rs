@@ -80,7 +80,7 @@ pub(crate) struct Options {
     pub(crate) from: Option<String>,
     pub(crate) thru: Option<String>,
     /// `-1`: how many days ago the day is that is shown.
-    days_ago: Option<u16>,
+    pub(crate) days_ago: Option<u16>,
     step: Option<u64>,
     pub(crate) has_comments: bool,
     /// `-o`, and its file or folder.
@@ -320,6 +320,10 @@ impl Options {
         self.put_in_order();
         let has_interval = self.pace.interval.is_some() && self.step.is_none();
         let since_boot = self.pace.is_once;
+        if since_boot && (self.recording.is_some() || self.days_ago.is_some()) {
+            let text = "an interval of 0 is the time since boot of this host, without -f";
+            return Err(SysstatError::Usage(text.to_owned()));
+        }
         let saving = self.saving(has_interval)?;
         let is_live = (has_interval || since_boot) && self.days_ago.is_none();
         if is_live && self.recording.is_none() && (self.from.is_some() || self.thru.is_some()) {

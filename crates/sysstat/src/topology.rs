@@ -6,10 +6,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use crate::activities::range;
-
-/// CPUs beyond this number are not looked for; Linux can be built for 8,192.
-const CPUS_MAX: usize = 8_192;
+use crate::activities::{CPUS_MAX, range};
 
 /// The core, the socket and the node of each CPU; 0 where the kernel says nothing, as on a machine
 /// without nodes.
@@ -44,6 +41,11 @@ impl Topology {
             }
         }
         Topology { cpus }
+    }
+
+    /// The highest number of a node.
+    pub(crate) fn last_node(&self) -> usize {
+        self.cpus.values().map(|place| place[2]).max().unwrap_or(0)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::free::kib;
 use crate::report::{Facts, Recording, Report, ReportRequest};
 use crate::values::Span;
 use crate::vmstat_tables::Table;
-use crate::words::{Pace, Word, Words, device_name, unknown};
+use crate::words::{Pace, Word, Words, device_name, is_zero, unknown};
 
 pub(crate) const USAGE: &str = "\
 Usage: vmstat [options] [delay [count]]
@@ -54,7 +54,11 @@ pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
     while let Some(word) = words.next()? {
         let option = match word {
             Word::Plain(word) => {
-                pace.read_word(&word)?;
+                match pace.interval.is_some() && pace.count.is_none() && is_zero(&word) {
+                    // No reports are one.
+                    true => pace.count = Some(1),
+                    false => pace.read_word(&word)?,
+                }
                 continue;
             }
             Word::Option(option) => option,
@@ -99,12 +103,13 @@ pub(crate) fn parse(words: &[String]) -> Result<ReportRequest, SysstatError> {
 }
 
 fn unit(text: &str) -> Result<(f64, char), SysstatError> {
-    match text {
-        "b" | "B" => Ok((1.0, 'B')),
-        "k" => Ok((1000.0, 'k')),
-        "K" => Ok((1024.0, 'K')),
-        "m" => Ok((1_000_000.0, 'm')),
-        "M" => Ok((1_048_576.0, 'M')),
+    // What follows the letter has no effect: `MB` is `M`.
+    match text.chars().next() {
+        Some('b' | 'B') => Ok((1.0, 'B')),
+        Some('k') => Ok((1000.0, 'k')),
+        Some('K') => Ok((1024.0, 'K')),
+        Some('m') => Ok((1_000_000.0, 'm')),
+        Some('M') => Ok((1_048_576.0, 'M')),
         _ => Err(SysstatError::Usage("-S requires k, K, m or M (default is KiB)".to_owned())),
     }
 }

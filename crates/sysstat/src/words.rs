@@ -116,12 +116,9 @@ impl Pace {
     /// Takes a word that is not an option: the interval, then the count.
     pub(crate) fn read_word(&mut self, word: &str) -> Result<(), SysstatError> {
         let refuse = || SysstatError::Usage(format!("failed to parse argument: '{word}'"));
-        if self.is_once {
-            // What follows an interval of 0 has no meaning, and the programs read it.
-            return whole(word).map(drop);
-        }
         match (self.interval, self.count) {
-            (None, None) if word == "0" => self.is_once = true,
+            _ if self.is_once => return Err(refuse()),
+            (None, None) if is_zero(word) => self.is_once = true,
             (None, None) => self.interval = Some(Duration::from_secs(whole(word)?)),
             (Some(_), None) => self.count = Some(whole(word)?),
             _ => return Err(refuse()),
@@ -145,7 +142,12 @@ pub(crate) fn json(form: &str) -> Result<(), SysstatError> {
 
 /// Whether a word is digits alone.
 pub(crate) fn is_number(word: &str) -> bool {
-    word.bytes().all(|byte| byte.is_ascii_digit())
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a word is the number 0.
+pub(crate) fn is_zero(word: &str) -> bool {
+    is_number(word) && word.parse() == Ok(0)
 }
 
 /// A number from 1 on.

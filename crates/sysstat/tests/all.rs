@@ -113,6 +113,9 @@ fn a_number_of_days_shows_that_day_of_a_recording() {
     assert_eq!(sar("-2").unwrap(), whole);
     let part = sar("-2 -s 22:06:24").unwrap();
     assert!((3..whole.lines().count()).contains(&part.lines().count()), "{part}");
+    let sadf = |days: &str| report_at(now, &format!("sadf {days} -d {file} -- -u"), 0);
+    assert_eq!(sadf("-2").unwrap(), sadf("-P all").unwrap());
+    assert!(sadf("-1").is_err());
     for other in ["-1", "-0", "-65535", "-2 -s 23:59:59"] {
         let report = sar(other);
         assert!(
@@ -268,7 +271,7 @@ fn options_are_taken_or_refused_by_name() {
         ("sadf -j -H x", "-H beside -c, -g, -j and -x is not supported"),
         ("sadf -l", "-l is not supported"),
         ("sadf -t -U", "-t, -T and -U: give one of them"),
-        ("sadf -- 1", "not an option of sar: '1'"),
+        ("sadf -- x", "not an option of sar: 'x'"),
         ("sar -n NIX 1", "unknown keyword NIX"),
         ("sar --nix", "unknown option --nix"),
         ("sar -P 3-1 1", "not a list of CPUs"),
@@ -298,7 +301,17 @@ fn options_are_taken_or_refused_by_name() {
         ("free -s 0", "seconds argument failed"),
         ("uptime now", "takes no argument"),
         ("free now", "takes no argument"),
-        ("iostat +f /tmp", "+f is not supported"),
+        ("iostat +f /nix", "/nix: there is no such folder"),
+        ("iostat -f /proc -f /sys", "-f and +f: give one folder"),
+        ("iostat -f /proc --recording x", "-f and --recording: give one of them"),
+        ("iostat 0 5", "failed to parse argument: '5'"),
+        ("sar -f x 0", "an interval of 0 is the time since boot of this host"),
+        ("sar -P 8192 1", "not a list of CPUs: 8192"),
+        ("sadf -d -d x", "give one of them, once"),
+        ("sadf 0 x", "an interval of 0 is none of a recording"),
+        ("sadf x -- --dec=0", "not an option of sar that sadf takes: dec"),
+        ("mpstat -N 7", "there is no node 7 (-N)"),
+        ("pidstat -p 0", "not a list of processes: 0"),
         ("sar -s 10:00 1 1", "-s and -e are of a recording"),
         ("sar -e 10:00 0", "-s and -e are of a recording"),
         ("pidstat -G ( 1", "not a pattern: ("),
@@ -308,6 +321,33 @@ fn options_are_taken_or_refused_by_name() {
             Err(error) => assert!(error.to_string().contains(said), "{line}: {error}"),
         }
     }
+}
+
+#[test]
+fn disks_of_a_folder_are_shown_by_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = "10 1 200 5 6 0 120 3 0 4 9";
+    for (disk, numbers) in [("u2", part), ("u10", "2 0 8 1"), ("u2/u2p1", part), ("u3", "none")] {
+        let stat = folder.path().join("block").join(disk);
+        fs::create_dir_all(&stat).unwrap();
+        fs::write(stat.join("stat"), numbers).unwrap();
+    }
+    fs::write(folder.path().join("diskstats"), format!("8 0 u9 {part}\n8 0 u2 {part}\n")).unwrap();
+    let disks = |options: &str| {
+        let path = folder.path().display();
+        let text = report(format!("iostat -d -f {path} {options}").trim_end(), 9).unwrap();
+        let lines = text.lines().skip(3).filter(|line| !line.is_empty());
+        lines.map(|line| line.split(' ').next().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(disks(""), "u10 u2");
+    assert_eq!(disks("ALL"), "u10 u2 u3");
+    assert_eq!(disks("-p"), "u9 u2");
+    assert_eq!(disks("-p u2"), "u2 u2p1");
+    assert_eq!(disks("u9"), "");
+    let many: String = (0..9_000).map(|number| format!("8 0 d{number} {part}\n")).collect();
+    fs::write(folder.path().join("diskstats"), many).unwrap();
+    let error = report(&format!("iostat -p -f {}", folder.path().display()), 9).unwrap_err();
+    assert!(error.to_string().contains("more than 8192 disks"), "{error}");
 }
 
 #[test]

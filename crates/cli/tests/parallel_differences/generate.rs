@@ -156,6 +156,11 @@ fn without_chance(case: &mut Case) {
             case.words[at] = "star".to_owned();
         }
     }
+    // Parallel has no use for a file of `-a` beside `--pipe`.
+    let at = case.words.iter().position(|word| word == "-a");
+    if let Some(at) = at.filter(|_| case.words.iter().any(|word| word == "--pipe")) {
+        case.words.drain(at..at + 2);
+    }
 }
 
 /// Options by others of their names.

@@ -10,18 +10,15 @@ use text::words::quoted_words;
 
 /// Files that a pattern may match.
 const MATCHES_MAX: usize = 10_000;
-/// What is special in a pattern: as in a shell, but a `[` that is not closed fits nothing.
-const WILDCARDS: Wildcards = Wildcards { open_set_is_bracket: false, ..Wildcards::SHELL };
+/// What is special in a pattern.
+const WILDCARDS: Wildcards = Wildcards::SHELL;
 /// Alternatives that braces may make.
 const ALTERNATIVES_MAX: usize = 100;
-
-/// What makes a name a pattern.
-const MAGIC: [char; 3] = ['*', '?', '['];
 
 /// The files that match, sorted as a shell does within each alternative; names without wildcards are
 /// as they are.  The first pattern is looked for in `folder`.
 pub(super) fn matches(patterns: &str, folder: &Path) -> Vec<PathBuf> {
-    let found = |pattern: &String| match pattern.contains(MAGIC) {
+    let found = |pattern: &String| match is_pattern(pattern) {
         true => WILDCARDS.files(pattern, MATCHES_MAX),
         false => vec![crate::path_of(pattern)],
     };
@@ -34,6 +31,26 @@ pub(super) fn matches(patterns: &str, folder: &Path) -> Vec<PathBuf> {
     }
     let all = words.iter().flat_map(|word| alternatives(word));
     all.flat_map(|pattern| found(&pattern)).take(MATCHES_MAX).collect()
+}
+
+/// Whether a name is a pattern: it has `*`, `?` or a set that is closed.
+fn is_pattern(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    let last_close = bytes.iter().rposition(|byte| *byte == b']').unwrap_or(0);
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 1,
+            b'*' | b'?' => return true,
+            // The first character of a set is of it, whichever it is.
+            b'[' if last_close > at + 1 + usize::from(bytes.get(at + 1) == Some(&b'!')) => {
+                return true;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    false
 }
 
 /// What braces stand for: `a{b,c}` is `ab` and `ac`.
@@ -68,8 +85,20 @@ mod tests {
             ("a*", r"a\*", true),
             ("ab", r"a\*", false),
             ("a", "[", false),
+            ("a[b", "a[b*", true),
         ] {
             assert_eq!(fit(name, pattern), expected, "{name} {pattern}");
+        }
+        for (name, expected) in [
+            ("a[b", false),
+            ("a[]", false),
+            ("a[!]", false),
+            ("a[]b]", true),
+            ("a[!]b]", true),
+            (r"a\*", false),
+            ("a?", true),
+        ] {
+            assert_eq!(is_pattern(name), expected, "{name}");
         }
         assert_eq!(alternatives("x{a,b}y{1,2}"), ["xay1", "xay2", "xby1", "xby2"]);
     }
