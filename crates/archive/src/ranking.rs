@@ -9,10 +9,10 @@ use crate::archive::Recordings;
 use crate::heaviest::{InstanceSum, InstanceSums, check_text};
 use crate::period_base::PeriodBase;
 use crate::range::check_fields;
+use crate::summary::EXIT;
 use crate::{Error, RangeCost, Select};
 
 const PROCESS: &str = "process";
-const EXIT: &str = "exit";
 /// What is read of every row of `exit`: a field that each of them has, and when the process ended.
 const EXIT_FIELDS: [&str; 2] = ["parent", "end_time"];
 /// What names a process that stands for itself.

@@ -155,13 +155,12 @@ impl Recordings {
             })?;
             columns.origins = self.origins(&answer);
             for series in answer.series {
-                let shown = series.values.iter().map(ShownStep::of_readings);
-                columns.add(&series.instance, series.field, shown.collect(), 0);
+                columns.steps_of(&series.instance, series.field, 0).readings = series.values;
             }
             let of_readings = columns.rows.len();
             for series in answer.history {
-                let shown = series.values.iter().map(ShownStep::of_history);
-                columns.add(&series.instance, series.field, shown.collect(), of_readings);
+                let steps = columns.steps_of(&series.instance, series.field, of_readings);
+                steps.history = series.values;
             }
             columns.sort();
             Ok(columns)
@@ -264,7 +263,6 @@ struct SourceColumns {
 /// A value of a step.
 #[derive(Clone, Copy)]
 struct ShownStep {
-    step: u32,
     mean: f64,
     /// How much a counter grew in its readings, and in which time.
     growth: Option<f64>,
@@ -275,7 +273,6 @@ struct ShownStep {
 impl ShownStep {
     fn of_readings(value: &StepValue) -> Self {
         ShownStep {
-            step: value.step,
             mean: value.mean(),
             growth: value.growth(),
             seconds: value.seconds(),
@@ -289,9 +286,9 @@ impl ShownStep {
     }
 
     fn of_history(value: &HistoryValue) -> Self {
-        let HistoryValue { step, mean, min, max, .. } = *value;
+        let HistoryValue { mean, min, max, .. } = *value;
         let cell = StepCell { is_known: true, readings: 0, min, max };
-        ShownStep { step, mean, growth: None, seconds: 0.0, cell }
+        ShownStep { mean, growth: None, seconds: 0.0, cell }
     }
 }
 
@@ -300,20 +297,47 @@ struct RowColumns {
     name: Vec<u8>,
     /// The row of the instance in the example.
     example: Option<usize>,
-    /// For each field its steps, and how many of them are over.
-    fields: Vec<(Vec<ShownStep>, usize)>,
+    fields: Vec<FieldSteps>,
     /// For each field its latest mean.
     latest: Vec<Option<f64>>,
+    /// Whether it has a value in the step.
+    is_here: bool,
 }
 
-impl RowColumns {
-    /// The value of a field in a step; steps are asked for in rising order.
-    fn value(&mut self, field: usize, step: usize) -> Option<ShownStep> {
-        let (values, passed) = &mut self.fields[field];
-        while values.get(*passed).is_some_and(|value| (value.step as usize) < step) {
-            *passed += 1;
+/// The steps of a field of an instance.  No step has both.
+#[derive(Clone, Default)]
+struct FieldSteps {
+    readings: Vec<StepValue>,
+    history: Vec<HistoryValue>,
+    /// How many of each are over.
+    passed: [usize; 2],
+}
+
+impl FieldSteps {
+    /// Passes over the steps before one; steps are asked for in rising order.
+    fn pass_to(&mut self, step: usize) {
+        let [readings, history] = &mut self.passed;
+        while self.readings.get(*readings).is_some_and(|value| (value.step as usize) < step) {
+            *readings += 1;
         }
-        values.get(*passed).copied().filter(|value| value.step as usize == step)
+        while self.history.get(*history).is_some_and(|value| (value.step as usize) < step) {
+            *history += 1;
+        }
+    }
+
+    /// The value of a step, as readings have it.
+    fn of_readings(&self, step: usize) -> Option<&StepValue> {
+        self.readings.get(self.passed[0]).filter(|value| value.step as usize == step)
+    }
+
+    /// The value of a step, as a history has it.
+    fn of_history(&self, step: usize) -> Option<&HistoryValue> {
+        self.history.get(self.passed[1]).filter(|value| value.step as usize == step)
+    }
+
+    fn value(&self, step: usize) -> Option<ShownStep> {
+        let readings = self.of_readings(step).map(ShownStep::of_readings);
+        readings.or_else(|| self.of_history(step).map(ShownStep::of_history))
     }
 }
 
@@ -332,9 +356,9 @@ impl SourceColumns {
         SourceColumns { numbers, places, def, example, rows, origins }
     }
 
-    /// Adds steps of a number of an instance that it does not have; instances come in their order, once
-    /// those of readings, and once those of a history.  So many rows are of readings then, else 0.
-    fn add(&mut self, instance: &[u8], number: usize, values: Vec<ShownStep>, of_readings: usize) {
+    /// The steps of a number of an instance; instances come in their order, once those of readings, and
+    /// once those of a history.  So many rows are of readings then, else 0.
+    fn steps_of(&mut self, instance: &[u8], number: usize, of_readings: usize) -> &mut FieldSteps {
         let is_last = self.rows.last().is_some_and(|row| row.name == instance);
         let recorded = self.rows[..of_readings].binary_search_by(|row| (*row.name).cmp(instance));
         let known = if is_last { Some(self.rows.len() - 1) } else { recorded.ok() };
@@ -343,17 +367,13 @@ impl SourceColumns {
             self.rows.push(RowColumns {
                 name: instance.to_vec(),
                 example: self.example.as_ref().and_then(|one| one.table.find(instance, 0)),
-                fields: vec![(Vec::new(), 0); width],
+                fields: vec![FieldSteps::default(); width],
                 latest: vec![None; width],
+                is_here: false,
             });
             self.rows.len() - 1
         });
-        let (held, _) = &mut self.rows[row].fields[self.numbers[number]];
-        let is_more = !held.is_empty();
-        held.extend(values);
-        if is_more {
-            held.sort_by_key(|value| value.step);
-        }
+        &mut self.rows[row].fields[self.numbers[number]]
     }
 
     /// Instances as the machine lists them, then those that went: shorter names first, so that 2
@@ -381,23 +401,24 @@ impl SourceColumns {
         current.table.begin();
         let mut covered_s: f64 = 0.0;
         for row in &mut self.rows {
+            row.is_here = false;
             for &field in &self.numbers {
-                if let Some(value) = row.value(field, step) {
-                    known.readings = known.readings.max(value.cell.readings);
-                    covered_s = covered_s.max(value.seconds);
+                let steps = &mut row.fields[field];
+                steps.pass_to(step);
+                if let Some(value) = steps.of_readings(step) {
+                    known.readings = known.readings.max(value.readings);
+                    covered_s = covered_s.max(value.seconds());
+                    row.is_here = true;
                 }
+                row.is_here |= steps.of_history(step).is_some();
             }
         }
         let covered_ns = match covered_s > 0.0 {
             true => (covered_s * 1e9).round() as u64,
             false => length_ns.unsigned_abs(),
         };
-        for row in &mut self.rows {
+        for row in self.rows.iter_mut().filter(|row| row.is_here) {
             let at = current.table.rows();
-            let has_value = self.numbers.iter().any(|&field| row.value(field, step).is_some());
-            if !has_value {
-                continue;
-            }
             base.table.row(&row.name);
             current.table.row(&row.name);
             for (field, &place) in self.places.iter().enumerate() {
@@ -435,7 +456,7 @@ fn fill_cell(
         }
         return StepCell::default();
     }
-    let Some(value) = row.value(field, step) else {
+    let Some(value) = row.fields[field].value(step) else {
         row.latest[field] = None;
         return StepCell::default();
     };

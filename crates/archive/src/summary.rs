@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! file      = prelude, segment, segment, …
-//! prelude   = "WHITSUMM", version (5), flags (4; 1: the clock of the recording was set back, so
+//! prelude   = "WHITSUMM", version (6), flags (4; 1: the clock of the recording was set back, so
 //!             there is no summary), identity (24), fingerprint of the sources (8), length of a
 //!             window (8), CRC (4)
 //! segment   = header, directory, parts
@@ -32,9 +32,10 @@
 //! about 300 readings (tier 0), and an hour (tier 1).  The windows of a source that is read at a longer
 //! interval, and those of processes, are several windows of the recording ([`source_window_ns`]); a
 //! segment has whole windows of every source.  A source whose instances have nearly as many hours as
-//! windows, such as short-lived processes, is left out of tier 1.  A window belongs to the tick of its
-//! readings; a rate to the later of its two readings, also if the earlier one is in another segment.
-//! The first rate of a recording that continues another one comes from the edges of both.
+//! windows, such as short-lived processes, is left out of tier 1, as is a last day of a few hours.
+//! Processes that ended are left out of both tiers ([`has_windows`]).  A window belongs to the tick of
+//! its readings; a rate to the later of its two readings, also if the earlier one is in another
+//! segment.  The first rate of a recording that continues another one comes from the edges of both.
 
 mod cell;
 mod column;
@@ -64,8 +65,10 @@ pub(crate) const HOUR_NS: i64 = 3_600 * SECOND_NS;
 const DAY_NS: i64 = 24 * HOUR_NS;
 
 /// Windows of tier 0, and how long a segment of them is: each a part of a day.
-const LENGTHS_NS: [(i64, i64); 7] = [
-    (60 * SECOND_NS, HOUR_NS),
+///
+/// The shortest is of two minutes: a reading of a fifth of a second is smaller than one of a second,
+/// and a window of it is not.
+const LENGTHS_NS: [(i64, i64); 6] = [
     (120 * SECOND_NS, 2 * HOUR_NS),
     (300 * SECOND_NS, 6 * HOUR_NS),
     (600 * SECOND_NS, 12 * HOUR_NS),
@@ -86,7 +89,7 @@ const READINGS: i64 = 300;
 const READINGS_OF_MANY: i64 = 900;
 
 const MAGIC: [u8; 8] = *b"WHITSUMM";
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 const SEGMENT_MAGIC: [u8; 4] = *b"SSEG";
 
 /// How the streams of a part are stored.
@@ -108,6 +111,15 @@ pub(crate) fn lengths_ns(meta: &Meta) -> (i64, i64) {
     let wanted_ns = interval_ns.saturating_mul(READINGS);
     let long_enough = LENGTHS_NS.iter().find(|lengths| lengths.0 >= wanted_ns);
     *long_enough.unwrap_or(&LENGTHS_NS[LENGTHS_NS.len() - 1])
+}
+
+/// The source of processes that ended, each of which has one reading.
+pub(crate) const EXIT: &str = "exit";
+
+/// Whether a source has windows.  A process that ended has a single reading, of which a window would
+/// say less in more bytes: who asks reads it from the recording.
+pub(crate) fn has_windows(def: &SourceDef) -> bool {
+    def.name != EXIT
 }
 
 /// The length of a window of tier 0 of a source: whole windows of the recording.
@@ -190,7 +202,7 @@ mod tests {
         assert_eq!(window_s([SECOND_NS; 2], true), 900);
         assert_eq!(window_s([SECOND_NS; 2], false), 300);
         assert_eq!(window_s([SECOND_NS, 60 * SECOND_NS], true), 3_600);
-        assert_eq!(window_s([2 * tenth_ns; 2], true), 300);
+        assert_eq!(window_s([2 * tenth_ns; 2], true), 600);
         assert_eq!(window_s([4 * tenth_ns, 6 * tenth_ns], true), 600);
         // A quarter of an hour is no whole windows of ten minutes.
         assert_eq!(window_s([15 * tenth_ns, 10 * tenth_ns], true), 1_800);

@@ -196,6 +196,38 @@ fn what_is_read_for_a_range_does_not_grow_with_its_length() {
 }
 
 #[test]
+fn a_last_day_of_a_few_hours_is_read_by_its_windows() {
+    let hour_ns = 60 * MINUTE_NS;
+    let windows_of_two_hours = |samples| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut machine = Machine::new("zeta", 320);
+        let (mut writer, _) = machine.begin(folder.path(), WriterOptions::default(), 6 * SECOND_NS);
+        machine.record(&mut writer, samples);
+        writer.close().unwrap();
+        let recordings = open(folder.path());
+        assert!(recordings.write_side_files().is_empty());
+        let from_ns = machine::STARTED_NS - machine::STARTED_NS.rem_euclid(hour_ns) + hour_ns;
+        let query = RangeQuery {
+            host: "zeta".into(),
+            source: "whole".into(),
+            fields: vec!["ticks".into()],
+            from_ns,
+            thru_ns: from_ns + 2 * hour_ns,
+            step_ns: 2 * hour_ns,
+            ..RangeQuery::default()
+        };
+        for source in everything(folder.path()).iter().filter(|source| source.def.name == "whole") {
+            compare(&recordings, source, &query);
+        }
+        let cost = recordings.range(&query).unwrap().cost;
+        assert_eq!(cost.readings, 0, "{cost:?}");
+        cost.windows
+    };
+    // Windows of half an hour in a recording of four hours, and hours in one of eight.
+    assert_eq!([2_200, 4_800].map(windows_of_two_hours), [4, 2]);
+}
+
+#[test]
 fn while_two_recorders_run_windows_of_the_first_are_the_values() {
     let folder = tempfile::tempdir().unwrap();
     let mut machine = Machine::new("epsilon", 310);

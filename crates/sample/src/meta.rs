@@ -5,10 +5,16 @@
 
 use crate::Cadence;
 
+const PAGE_SIZE: &str = "page_size_bytes";
+const TICKS: &str = "ticks_per_second";
+
 /// Facts about a recording and its machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meta {
     entries: Vec<(String, String)>,
+    /// The numbers by which each value of a view is converted, read once.
+    page_size_bytes: Option<u64>,
+    ticks_per_second: Option<u64>,
 }
 
 impl Meta {
@@ -25,6 +31,11 @@ impl Meta {
     /// Sets a key, replacing what it held.
     pub fn set(&mut self, key: &str, value: impl Into<String>) {
         let value = value.into();
+        match key {
+            PAGE_SIZE => self.page_size_bytes = value.parse().ok(),
+            TICKS => self.ticks_per_second = value.parse().ok(),
+            _ => {}
+        }
         match self.entries.iter_mut().find(|(k, _)| k == key) {
             Some(entry) => entry.1 = value,
             None => self.entries.push((key.to_owned(), value)),
@@ -47,12 +58,12 @@ impl Meta {
 
     /// `page_size_bytes`, 4,096 if unknown.
     pub fn page_size_bytes(&self) -> u64 {
-        self.number("page_size_bytes").unwrap_or(4096)
+        self.page_size_bytes.unwrap_or(4096)
     }
 
     /// `ticks_per_second`: `USER_HZ`, 100 if unknown.
     pub fn ticks_per_second(&self) -> u64 {
-        self.number("ticks_per_second").unwrap_or(100)
+        self.ticks_per_second.unwrap_or(100)
     }
 
     /// `cpus`: how many CPUs the machine had, 1 if unknown.

@@ -50,11 +50,15 @@ fn push_fixed_slowly(out: &mut impl TextOutput, value: f64, digits: u8) {
 /// of which no two decimal numbers are the same float.
 const THOUSANDTHS_MAX: f64 = 1e15;
 
+/// Sizes that `zmij` writes without an exponent, as Rust writes all.
+const PLAIN_SIZES: std::ops::Range<f64> = 1e-4..1e15;
+
 /// Appends a float as Rust writes it: the shortest text that reads as the same number.
 ///
 /// A number of three decimals or less, as most are, is written without a search for the shortest
 /// text: a decimal number of 15 digits that rounds to the float is the only one, so it is the
-/// shortest once zeros at its end are left out.
+/// shortest once zeros at its end are left out.  For others the crate `zmij` finds it in a fourth of the
+/// time of the standard library.
 #[inline]
 pub fn push_shortest(out: &mut impl TextOutput, number: f64) {
     let thousandths = (number * 1000.0).round();
@@ -72,6 +76,18 @@ pub fn push_shortest(out: &mut impl TextOutput, number: f64) {
             out.push_ascii(&digits[..digits.len() - zeros]);
         }
         return;
+    }
+    if !PLAIN_SIZES.contains(&number.abs()) {
+        return push_shortest_slowly(out, number);
+    }
+    let mut digits = zmij::Buffer::new();
+    let digits = digits.format_finite(number);
+    out.push_ascii(digits.strip_suffix(".0").unwrap_or(digits).as_bytes());
+}
+
+fn push_shortest_slowly(out: &mut impl TextOutput, number: f64) {
+    if number.to_bits() == 0 {
+        return out.push_ascii(b"0");
     }
     out.push_formatted(format_args!("{number}"));
 }

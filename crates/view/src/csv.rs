@@ -23,13 +23,14 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use ::text::decimal::push_shortest;
 use layout::{Frame, Options, Row, SourceStep, text};
 use sample::{Meta, SourceDef};
 
 use crate::compare::field_name;
 use crate::fields::{
-    Plan, Selection, Value, epoch_text, for_each_value, origin_of, rows_shown, spread, time_text,
-    value,
+    Plan, Selection, Value, epoch_text, for_each_value, instance_text, origin_of, rows_kept,
+    rows_shown, spread, time_text, value,
 };
 use crate::{HeadingLines, TableForm, View, ViewEntry};
 
@@ -58,6 +59,8 @@ pub struct Csv {
     wide: bool,
     header_written: bool,
     columns: Vec<Column>,
+    /// The rows of each source in the latest line of the wide form.
+    rows: Vec<Vec<KnownRow>>,
     late: Vec<String>,
     line: Vec<u8>,
 }
@@ -69,6 +72,16 @@ struct Column {
     /// Empty for a source with a single row.
     instance: String,
     field: Cow<'static, str>,
+    /// Its source among those of the feed, and its field there.
+    place: Option<(usize, usize)>,
+    /// The row of its source that the latest line took it from: mostly that of the next one, too.
+    row: usize,
+}
+
+/// A row of a source: the name of its instance, and the text that stands for it.
+struct KnownRow {
+    name: Vec<u8>,
+    text: String,
 }
 
 impl View for Csv {
@@ -82,6 +95,8 @@ impl View for Csv {
         self.selection = Selection::of(options, defs)?;
         self.plans = self.selection.plans(defs);
         self.wide = !options.fields.is_empty();
+        self.place_columns(&defs.iter());
+        self.rows.clear();
         self.host.clear();
         text::push_csv_field(&mut self.host, text::escape(meta.host().as_bytes()).as_bytes());
         Ok(())
@@ -153,7 +168,8 @@ impl Csv {
                 for instance in instances {
                     for &field in &fields {
                         let (source, field) = (def.name.clone(), def.fields[field].name.clone());
-                        let column = Column { source, instance: instance.clone(), field };
+                        let (instance, place, row) = (instance.clone(), None, 0);
+                        let column = Column { source, instance, field, place, row };
                         // Two later recordings may have it.
                         if !is_later || !self.columns.contains(&column) {
                             self.columns.push(column);
@@ -162,9 +178,10 @@ impl Csv {
                 }
             }
         }
+        self.place_columns(&frame.tracks.iter().map(|track| &track.def));
         self.line.clear();
         self.line.extend_from_slice(b"time,host");
-        for Column { source, instance, field } in &self.columns {
+        for Column { source, instance, field, .. } in &self.columns {
             let name = field_name(source, instance, field);
             for part in if has_spread { &["", ".min", ".max"][..] } else { &[""] } {
                 self.line.push(b',');
@@ -173,6 +190,14 @@ impl Csv {
         }
         self.line.extend_from_slice(if is_step { STEP_COLUMNS } else { b"\n" });
         out.write_all(&self.line)
+    }
+
+    /// Finds the source and the field of each column in a feed.
+    fn place_columns<'a>(&mut self, defs: &(impl Iterator<Item = &'a Arc<SourceDef>> + Clone)) {
+        for column in &mut self.columns {
+            let found = defs.clone().enumerate().find(|(_, def)| def.name == column.source);
+            column.place = found.and_then(|(at, def)| Some((at, def.field(&column.field)?)));
+        }
     }
 
     fn long(&mut self, frame: &Frame<'_>, time: &str, out: &mut dyn Write) -> io::Result<()> {
@@ -203,57 +228,75 @@ impl Csv {
     }
 
     fn wide(&mut self, frame: &Frame<'_>, time: &str, out: &mut dyn Write) -> io::Result<()> {
-        let mut rows: Vec<Vec<(Row<'_>, String)>> = Vec::with_capacity(frame.tracks.len());
+        let mut rows: Vec<Vec<Row<'_>>> = Vec::with_capacity(frame.tracks.len());
         for (track, plan) in frame.tracks.iter().zip(&self.plans) {
             let chosen = !plan.fields.is_empty();
-            rows.push(if chosen { rows_shown(frame, track).collect() } else { Vec::new() });
+            rows.push(if chosen { rows_kept(frame, track).collect() } else { Vec::new() });
         }
-        self.line.clear();
-        self.line.extend_from_slice(time.as_bytes());
-        self.line.push(b',');
-        self.line.extend_from_slice(&self.host);
-        for column in &self.columns {
-            self.line.push(b',');
-            let place = frame.tracks.iter().position(|track| track.def.name == column.source);
-            let cell = place.and_then(|place| {
-                let field = frame.tracks[place].def.field(&column.field)?;
-                let mut rows = rows[place].iter();
-                Some((rows.find(|(_, instance)| *instance == column.instance)?.0, field))
+        self.rows.resize_with(rows.len(), Vec::new);
+        for (place, (track, rows)) in frame.tracks.iter().zip(&rows).enumerate() {
+            self.learn_rows(place, &track.def.name, rows);
+        }
+        let line = &mut self.line;
+        line.clear();
+        line.extend_from_slice(time.as_bytes());
+        line.push(b',');
+        line.extend_from_slice(&self.host);
+        for column in &mut self.columns {
+            line.push(b',');
+            let cell = column.place.and_then(|(place, field)| {
+                let known = self.rows.get(place)?;
+                let is_it =
+                    |at: &usize| known.get(*at).is_some_and(|row| row.text == column.instance);
+                let expected = Some(column.row).filter(is_it);
+                column.row = expected.or_else(|| (0..known.len()).find(is_it))?;
+                Some((*rows.get(place)?.get(column.row)?, field))
             });
             if let Some(value) = cell.and_then(|(row, field)| value(&row, field)) {
-                push_value(&mut self.line, value);
+                push_value(line, value);
             }
             if frame.options.spread {
                 let known = cell.map(|(row, field)| spread(&row, field));
-                push_spread(&mut self.line, known.unwrap_or_default());
+                push_spread(line, known.unwrap_or_default());
             }
         }
         if let Some(steps) = frame.steps {
             let readings = steps.iter().filter_map(SourceStep::told_readings).max();
-            push_step(&mut self.line, readings, origin_of(steps.iter()))?;
+            push_step(line, readings, origin_of(steps.iter()))?;
         }
-        self.line.push(b'\n');
-        self.remember_late(frame, &rows);
-        out.write_all(&self.line)
+        line.push(b'\n');
+        out.write_all(line)
     }
 
-    /// Remembers the selected instances that came after the header.
-    fn remember_late(&mut self, frame: &Frame<'_>, rows: &[Vec<(Row<'_>, String)>]) {
-        for ((track, plan), rows) in frame.tracks.iter().zip(&self.plans).zip(rows) {
-            for (_, instance) in rows {
-                let source = &track.def.name;
-                let has_column =
-                    |column: &Column| column.source == *source && column.instance == *instance;
-                if self.late.len() > LATE_NAMES_MAX
-                    || plan.of(instance).next().is_none()
-                    || self.columns.iter().any(has_column)
-                {
-                    continue;
-                }
-                let name = format!("{source}[{instance}]");
-                if !self.late.contains(&name) {
-                    self.late.push(name);
-                }
+    /// Learns the rows of a source, which mostly are those of the line before, and remembers the selected
+    /// instances that came after the header.
+    fn learn_rows(&mut self, place: usize, source: &str, rows: &[Row<'_>]) {
+        let known = &mut self.rows[place];
+        known.truncate(rows.len());
+        let mut new = Vec::new();
+        for (at, row) in rows.iter().enumerate() {
+            if known.get(at).is_some_and(|known| known.name == row.name()) {
+                continue;
+            }
+            new.push(at);
+            let row = KnownRow { name: row.name().to_vec(), text: instance_text(row.name()) };
+            match known.get_mut(at) {
+                Some(known) => *known = row,
+                None => known.push(row),
+            }
+        }
+        for instance in new.into_iter().map(|at| &known[at].text) {
+            let has_column =
+                |column: &Column| column.source == source && column.instance == *instance;
+            if self.late.len() > LATE_NAMES_MAX
+                || self.plans[place].of(instance).next().is_none()
+                || self.columns.iter().any(has_column)
+            {
+                continue;
+            }
+            let name = format!("{source}[{instance}]");
+            if !self.late.contains(&name) {
+                self.late.push(name);
             }
         }
     }
@@ -289,10 +332,7 @@ fn push_step(
 fn push_value(line: &mut Vec<u8>, value: Value<'_>) {
     match value {
         Value::Text(text) => text::push_csv_field(line, text::escape(text).as_bytes()),
-        Value::Number(number) => {
-            // Writing to a vector cannot fail.
-            let _ = write!(line, "{number}");
-        }
+        Value::Number(number) => push_shortest(line, number),
     }
 }
 

@@ -190,9 +190,16 @@ pub(crate) fn rows_shown<'a>(
     frame: &Frame<'a>,
     track: &'a Track,
 ) -> impl Iterator<Item = (Row<'a>, String)> + use<'a> {
+    rows_kept(frame, track).map(|row| (row, instance_text(row.name())))
+}
+
+/// The rows of a source that were read at this tick and pass the filters.
+pub(crate) fn rows_kept<'a>(
+    frame: &Frame<'a>,
+    track: &'a Track,
+) -> impl Iterator<Item = Row<'a>> + use<'a> {
     let is_read = track.fresh && track.current.state == State::Ok;
-    let rows = frame.whole(track).rows().filter(move |row| is_read && keeps(row));
-    rows.map(|row| (row, instance_text(row.name())))
+    frame.whole(track).rows().filter(move |row| is_read && keeps(row))
 }
 
 /// Which sources of a feed `--fields` chooses from, or `-s` when there is none.

@@ -26,6 +26,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use ::text::decimal::push_shortest;
 use layout::{Frame, Options, Row, SourceStep, text};
 use sample::{Meta, SourceDef, State};
 
@@ -190,10 +191,7 @@ fn push_fields(
         line.push(b':');
         match value {
             Value::Text(text) => push_text(line, text),
-            Value::Number(number) => {
-                // Writing to a vector cannot fail.
-                let _ = write!(line, "{number}");
-            }
+            Value::Number(number) => push_shortest(line, number),
         }
     }
 }

@@ -15,7 +15,7 @@ use sample::{Interner, Kind, increase};
 
 use super::head::Edge;
 use super::read::{Segment, SourceWindows, Summary};
-use super::{HOUR_NS, SECOND_NS, ceil, common_window_ns, floor};
+use super::{HOUR_NS, SECOND_NS, ceil, common_window_ns, floor, has_windows};
 use crate::archive::Recordings;
 use crate::archived_file::ArchivedFile;
 use crate::reading::Select;
@@ -501,7 +501,8 @@ impl<'a> Planner<'a> {
             let is_aligned = spans.step_ns % window_ns == 0 && from_ns.rem_euclid(window_ns) == 0;
             is_aligned || spans.steps <= UNALIGNED_STEPS_MAX
         };
-        let summary = Summary::open(file).and_then(|summary| summary.usable(file));
+        let summary = has_windows(&file.defs[source]).then(|| Summary::open(file)).flatten();
+        let summary = summary.and_then(|summary| summary.usable(file));
         let summary = summary.map(|(all, is_whole)| (all.of_source(file, source), is_whole));
         let usable = summary.filter(|(summary, _)| fits(summary.window_ns));
         let last = usable.as_ref().and_then(|(summary, _)| summary.tier(0).last().cloned());

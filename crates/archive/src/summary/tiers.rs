@@ -22,6 +22,10 @@ const FIELDS: usize = 8;
 /// windows, which a reader takes instead.
 const WINDOWS_WORTH_AN_HOUR: usize = 5;
 
+/// A last day of fewer hours has none: a reader takes their windows instead, which are few.  Of a
+/// recording of minutes the hours are nearly as large as its windows.
+const LAST_HOURS_MIN: i64 = 6;
+
 /// Adds the days that are complete, and with `is_whole` the last one as far as it goes.
 pub(super) fn write_hours(out: &mut Out, file: &ArchivedFile, is_whole: bool) -> Result<(), Error> {
     if out.summary.window_ns == HOUR_NS {
@@ -37,7 +41,8 @@ pub(super) fn write_hours(out: &mut Out, file: &ArchivedFile, is_whole: bool) ->
     }
     while from_ns < thru_ns {
         let end_ns = floor(from_ns, DAY_NS).saturating_add(DAY_NS);
-        if end_ns > thru_ns && !is_whole {
+        let is_short = thru_ns - from_ns < LAST_HOURS_MIN * HOUR_NS;
+        if end_ns > thru_ns && (is_short || !is_whole) {
             break;
         }
         let day = Day::of(out, from_ns, end_ns.min(ceil(thru_ns, HOUR_NS)), end_ns > thru_ns);

@@ -18,8 +18,8 @@ use super::open_window::OpenWindow;
 use super::out::{Body, Out};
 use super::read::{BEGINS, ENDS, Segment, Summary};
 use super::{
-    FLAG_CLOCK_SET_BACK, SECOND_NS, coding, common_window_ns, floor, lengths_ns, source_window_ns,
-    tiers,
+    FLAG_CLOCK_SET_BACK, SECOND_NS, coding, common_window_ns, floor, has_windows, lengths_ns,
+    source_window_ns, tiers,
 };
 use crate::Error;
 use crate::archived_file::ArchivedFile;
@@ -405,10 +405,15 @@ impl SourceBuilder {
         self.head.slots.len() * self.def.fields.len()
     }
 
+    /// Whether a tick has a reading that is wanted.
+    fn is_read(&self, index: usize, snapshot: &Snapshot) -> bool {
+        snapshot.fresh[index] && has_windows(&self.def)
+    }
+
     /// Takes a reading that an earlier segment has: rates need it.
     fn pass_over(&mut self, index: usize, snapshot: &mut Snapshot) {
         self.restart |= snapshot.restart;
-        if snapshot.fresh[index] {
+        if self.is_read(index, snapshot) {
             self.restart = false;
             self.has_begun = true;
             self.keep(snapshot.realtime_ns, &mut snapshot.samples[index]);
@@ -428,7 +433,7 @@ impl SourceBuilder {
         snapshot: &mut Snapshot,
     ) -> Result<(), Error> {
         self.restart |= snapshot.restart;
-        if !snapshot.fresh[index] {
+        if !self.is_read(index, snapshot) {
             return Ok(());
         }
         if !std::mem::replace(&mut self.has_base, true) {
@@ -685,15 +690,15 @@ mod tests {
         // Before a block is closed, too.
         append(&mut writer, &def, 0..30);
         assert_eq!(is_due_now(&path), [false, false]);
-        append(&mut writer, &def, 30..3_000);
+        append(&mut writer, &def, 30..6_000);
         assert_eq!(is_due_now(&path), [false, false]);
         // Also if the sample after the end is in the open block.
-        append(&mut writer, &def, 3_000..3_601);
+        append(&mut writer, &def, 6_000..7_201);
         assert_eq!(is_due_now(&path), [true, false]);
-        append(&mut writer, &def, 3_601..7_000);
+        append(&mut writer, &def, 7_201..14_000);
         assert_eq!(is_due_now(&path), [false, false]);
         // The clock is set back: the summary is of no use any more.
-        append(&mut writer, &def, 3_500..3_505);
+        append(&mut writer, &def, 7_100..7_105);
         assert!(is_due_now(&path)[0]);
     }
 }
