@@ -111,7 +111,7 @@ static struct {
     pthread_key_t key;
     /* Under the lock: */
     char stem[64];
-    int file, is_private;
+    int file, is_private, private_error;
     uint64_t allocated, dictionary_length, ring_bytes, start;
     uint32_t entries, loggers, next_ring, pid;
     struct intern *intern;
@@ -967,10 +967,12 @@ static int make_process_file(void)
         failed = errno != EEXIST || turn == 999;
     }
     if (failed) {
+        int error = errno;
         if (file >= 0) close(file);
         if (P.is_private) return -1;
         if (file >= 0) unlink(name);
         P.is_private = 1;
+        P.private_error = error;
         return make_process_file();
     }
     /* Held for as long as the process lives. */
@@ -1725,7 +1727,7 @@ int whit_log_start(const whit_log_settings *given)
     P.fork_state = map_wiped_on_fork(PAGE);
     const char *why;
     P.is_private = make_directory(&why) != 0;
-    int directory_error = errno;
+    P.private_error = errno;
     P.scratch = map_private(ENTRY_MAX);
     if (!P.intern || !P.scratch || !P.slots || !P.fork_state || pthread_key_create(&P.key, thread_ends) != 0 ||
         make_process_file() != 0) {
@@ -1736,7 +1738,7 @@ int whit_log_start(const whit_log_settings *given)
     __atomic_store_n(&P.fork_state->registered, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&is_started, 1, __ATOMIC_RELEASE);
     if (P.is_private)
-        say(P.directory, why ? why : strerror(directory_error),
+        say(P.directory, why ? why : strerror(P.private_error),
             P.is_off ? "nothing is logged: " : "log records stay in this process: ");
     for (uint32_t at = 0; at < s.named_count; at++) {
         const whit_log_named *named = &s.named[at];

@@ -323,7 +323,11 @@ fn a_full_tmpfs_gives_private_rings_in_c() {
             found.rings
         );
         drop(child.stdin.take());
-        assert!(child.wait().unwrap().success(), "{size}");
+        let ended = child.wait_with_output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(ended.status.success(), "{size}: {said}");
+        let why = "log records stay in this process: No space left on device";
+        assert_eq!(said.contains(why), is_private == 1, "{size}: {said}");
     }
 }
 
