@@ -52,8 +52,9 @@ func mapRing(file *os.File, capacity int) (mapping, error) {
 	if err != nil {
 		return mapping{}, err
 	}
-	flags, number := syscall.MAP_SHARED|mapFixed|syscall.MAP_POPULATE, int(file.Fd())
-	_, err = mmap(uintptr(base), rData+capacity, flags, number, 0)
+	flags, number := syscall.MAP_SHARED|mapFixed, int(file.Fd())
+	// Only the end of a record runs into the second mapping.
+	_, err = mmap(uintptr(base), rData+capacity, flags|syscall.MAP_POPULATE, number, 0)
 	if err == nil {
 		_, err = mmap(uintptr(base)+uintptr(rData+capacity), capacity, flags, number, rData)
 	}

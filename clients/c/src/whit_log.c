@@ -40,6 +40,8 @@ enum {
     R_PREDECESSOR = 52, R_CAPACITY = 56, R_THREAD = 64, R_WRITE = 256, R_OLDEST = 264, R_ENDED = 272,
     R_WAITS = 276, R_SUCCESSOR = 280, R_DROPPED = 288, R_MARKS = 512, MARK_BYTES = 32, R_DATA = 4096,
     RESERVE = 128,
+    /* Bytes of a ring that has grown whose pages are mapped at once, ahead of the records: some 10 us a time. */
+    PIECE_BYTES = 64 << 10,
     ENTRY_HEAD = 16, ENTRY_MAX = 64 << 10, TEXT_MAX = 12 << 10, GROWTH = 16 << 10,
     INTERN_SLOTS = 1 << 16, SLOTS_MAX = 4096, SHARED_BYTES = 32 << 10, FIRST_BYTES = 16 << 10, IDLE_MAX = 16, OVERWRITE_BYTES = 4096,
     HEAD = 24, REPORT_BYTES = HEAD + 32, SPINS = 1000,
@@ -47,6 +49,10 @@ enum {
     FLAG_ATTRIBUTES = 0x10, FLAG_CUT = 0x20, CUT_BYTES = 24, FLAG_ASIDE = 0x40, LEVEL_MASK = 0x0F,
     NAME_MAX_BYTES = 1024
 };
+/* glibc has it since 2.35. */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 /* A reader that has not looked for so long is lost. */
 #define SILENCE_MAX UINT64_C(10000000000)
 #define NO_RING UINT32_MAX
@@ -67,6 +73,8 @@ struct thread_state {
     whit_log_state hot;
     int is_shared, has_dropped;
     uint64_t room, read, oldest, stalled, left_out;
+    /* Position up to which the ring's pages are mapped; UINT64_MAX: all are. */
+    uint64_t mapped;
     /* Position after which the next record takes the slow way, which counts those of a packet; the number
      * of the packet's first record. */
     uint64_t packet_end, packet_first;
@@ -103,7 +111,7 @@ static struct {
     pthread_key_t key;
     /* Under the lock: */
     char stem[64];
-    int file, is_private;
+    int file, is_private, private_error;
     uint64_t allocated, dictionary_length, ring_bytes, start;
     uint32_t entries, loggers, next_ring, pid;
     struct intern *intern;
@@ -527,7 +535,32 @@ static void set_limit(struct thread_state *s)
     uint64_t from = s->read > s->oldest ? s->read : s->oldest;
     s->room = from + s->hot.mask + 1 - RESERVE;
     uint64_t most = P.is_slow ? 0 : s->packet_end;
+    if (s->mapped < most) most = s->mapped;
     s->hot.limit = s->room < most ? s->room : most;
+}
+
+/* Maps pages of a ring in advance.  Where the kernel cannot (before 5.14), each of them is mapped when a record
+ * is first stored in it. */
+static void map_pages(unsigned char *place, uint64_t length) { madvise(place, length, MADV_POPULATE_WRITE); }
+
+/* Notes that only the first pages of a ring that has grown are mapped. */
+static void begin_mapped(struct thread_state *s)
+{
+    if (s->hot.mask + 1 <= PIECE_BYTES) return;
+    s->mapped = PIECE_BYTES;
+    set_limit(s);
+}
+
+/* Maps the piece of the ring into which a record of so many bytes goes. */
+static void map_ahead(struct thread_state *s, uint64_t size)
+{
+    uint64_t end = s->hot.write + size, capacity = s->hot.mask + 1;
+    if (end <= s->mapped) return;
+    uint64_t to = (end + PIECE_BYTES - 1) / PIECE_BYTES * PIECE_BYTES;
+    if (to > capacity) to = capacity;
+    if (to > s->mapped) map_pages(s->hot.data + s->mapped, to - s->mapped);
+    s->mapped = to < capacity ? to : UINT64_MAX;
+    set_limit(s);
 }
 
 /* Counts the records of a packet after one was written the slow way; whether it is full.  The hot path stores
@@ -720,17 +753,19 @@ static uint64_t mark_of(const struct slot *slot, int tier)
 
 static void unmap_ring(unsigned char *base, uint64_t capacity) { munmap(base, R_DATA + 2 * capacity); }
 
-/* The header, the data, and the data again. */
-static unsigned char *map_ring(int file, uint64_t capacity)
+/* The header, the data, and the data again; with the pages of so many bytes of the data. */
+static unsigned char *map_ring(int file, uint64_t capacity, uint64_t mapped)
 {
     unsigned char *base = map_private(R_DATA + 2 * capacity);
     int protection = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED;
     if (!base) return NULL;
-    if (mmap(base, R_DATA + capacity, protection, flags | MAP_POPULATE, file, 0) == MAP_FAILED ||
+    int populates = mapped < capacity ? 0 : MAP_POPULATE;
+    if (mmap(base, R_DATA + capacity, protection, flags | populates, file, 0) == MAP_FAILED ||
         mmap(base + R_DATA + capacity, capacity, protection, flags, file, R_DATA) == MAP_FAILED) {
         unmap_ring(base, capacity);
         return NULL;
     }
+    if (mapped < capacity) map_pages(base, R_DATA + mapped);
     /* Only the end of a record runs into the second mapping: its first page is mapped now. */
     *(volatile uint64_t *)(void *)(base + R_DATA + capacity) = 0;
     madvise(base, R_DATA + 2 * capacity, MADV_DONTFORK);
@@ -744,7 +779,9 @@ static int make_ring(struct slot *slot, uint64_t capacity, uint32_t predecessor,
     snprintf(to, sizeof to, "%s/%s-%u.ring", P.directory, P.stem, P.next_ring);
     int file = make_file(P.is_private ? NULL : from, R_DATA + capacity);
     if (file < 0) return -1;
-    unsigned char *base = map_ring(file, capacity);
+    /* A thread that grows its ring is in the middle of its records: it pays for what it uses. */
+    uint64_t mapped = predecessor == NO_RING || capacity < PIECE_BYTES ? capacity : PIECE_BYTES;
+    unsigned char *base = map_ring(file, capacity, mapped);
     if (base) {
         uint32_t none = NO_RING, version = WHIT_LOG_VERSION;
         memcpy(base, "whitlogR", 8);
@@ -825,6 +862,7 @@ static void begin_state(struct thread_state *s, struct slot *slot)
     s->oldest = s->read = s->stalled = 0;
     s->is_shared = 0;
     s->slot = slot;
+    s->mapped = UINT64_MAX;
     s->packet_first = 0;
     s->packet_end = P.settings.packet_records ? 0 : UINT64_MAX;
     forget_dropped(s);
@@ -929,10 +967,12 @@ static int make_process_file(void)
         failed = errno != EEXIST || turn == 999;
     }
     if (failed) {
+        int error = errno;
         if (file >= 0) close(file);
         if (P.is_private) return -1;
         if (file >= 0) unlink(name);
         P.is_private = 1;
+        P.private_error = error;
         return make_process_file();
     }
     /* Held for as long as the process lives. */
@@ -1014,6 +1054,7 @@ static int grow(struct thread_state *s, uint64_t size, uint8_t level)
     old->state = slot->state;
     slot->state = s;
     begin_state(s, slot);
+    begin_mapped(s);
     unlock_process();
     say_thread_begins(s);
     return fits(s, size);
@@ -1073,7 +1114,9 @@ static void write_record(struct thread_state *s, const struct record *given)
         s->left_out = bytes_left_out(&r, text_max);
         r.head |= FLAG_CUT | FLAG_ATTRIBUTES;
     }
-    if (make_room(s, size, r.head & LEVEL_MASK, r.context)) place(s, &r, size, text_max);
+    if (!make_room(s, size, r.head & LEVEL_MASK, r.context)) return;
+    map_ahead(s, size);
+    place(s, &r, size, text_max);
 }
 
 /* ---- The limit of records in a second ---- */
@@ -1684,7 +1727,7 @@ int whit_log_start(const whit_log_settings *given)
     P.fork_state = map_wiped_on_fork(PAGE);
     const char *why;
     P.is_private = make_directory(&why) != 0;
-    int directory_error = errno;
+    P.private_error = errno;
     P.scratch = map_private(ENTRY_MAX);
     if (!P.intern || !P.scratch || !P.slots || !P.fork_state || pthread_key_create(&P.key, thread_ends) != 0 ||
         make_process_file() != 0) {
@@ -1695,7 +1738,7 @@ int whit_log_start(const whit_log_settings *given)
     __atomic_store_n(&P.fork_state->registered, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&is_started, 1, __ATOMIC_RELEASE);
     if (P.is_private)
-        say(P.directory, why ? why : strerror(directory_error),
+        say(P.directory, why ? why : strerror(P.private_error),
             P.is_off ? "nothing is logged: " : "log records stay in this process: ");
     for (uint32_t at = 0; at < s.named_count; at++) {
         const whit_log_named *named = &s.named[at];

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -214,6 +215,18 @@ static void fill(int policy)
 {
     begin(policy, 8192);
     for (int number = 0; number < 1000; number++) WHIT_LOG_INFO(&logger, "%d", number);
+}
+
+/* Pages that a burst of a thread maps which has not asked for its whole ring. */
+static void count_faults(void)
+{
+    struct rusage before, after;
+    begin(WHIT_LOG_GROW, 1 << 20);
+    WHIT_LOG_INFO(&logger, "%d", 0);
+    getrusage(RUSAGE_THREAD, &before);
+    for (int number = 1; number < 10000; number++) WHIT_LOG_INFO(&logger, "%d %f %f", number, 1.5, 2.5);
+    getrusage(RUSAGE_THREAD, &after);
+    printf("faults=%ld.\n", after.ru_minflt - before.ru_minflt);
 }
 
 /* A thread that has asked for its whole ring. */
@@ -542,6 +555,7 @@ int main(int count, char **words)
     else if (!strcmp(role, "grow")) fill(WHIT_LOG_GROW);
     else if (!strcmp(role, "block")) fill(WHIT_LOG_BLOCK);
     else if (!strcmp(role, "attach")) attach_and_log();
+    else if (!strcmp(role, "faults")) count_faults();
     else if (!strcmp(role, "stay")) log_and_stay();
     else if (!strcmp(role, "throttled")) log_throttled();
     else if (!strcmp(role, "throttle")) throttle();

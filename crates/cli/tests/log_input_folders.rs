@@ -150,6 +150,106 @@ fn more_files_than_are_followed_at_once_are_read_by_a_pattern_too() {
     end(central);
 }
 
+/// A file gets a name that is none of rotation, while a proxy runs and while none does: nothing of it
+/// comes again, and what was written to it comes.
+#[test]
+fn a_file_with_a_new_name_is_known_by_later_proxies() {
+    let folder = folder();
+    let here = folder.path();
+    let central = start(here, "central --store store --listen ./socket");
+    let logs = here.join("logs");
+    std::fs::create_dir(&logs).unwrap();
+    append(&logs.join("a.log"), b"a1\n");
+    append(&logs.join("c.log"), b"c1\n");
+    let proxy = start(here, &format!("{PROXY} --idle 1ms -i file:logs"));
+    count(here, 2);
+    std::fs::rename(logs.join("a.log"), logs.join("a.2026-11-27.log")).unwrap();
+    append(&logs.join("a.log"), b"a2\n");
+    count(here, 3);
+    drop(proxy);
+    for (name, old) in [("a", "a.2026-11-28.log"), ("c", "c.log.old")] {
+        let path = logs.join(format!("{name}.log"));
+        append(&path, format!("{name}3\n").as_bytes());
+        std::fs::rename(&path, logs.join(old)).unwrap();
+        append(&path, format!("{name}4\n").as_bytes());
+    }
+    for _ in 0..3 {
+        once(here, "file:logs");
+    }
+    // What is written to a name that is left behind comes by that name.
+    append(&logs.join("c.log.old"), b"c5\n");
+    once(here, "file:logs");
+    let expected = [
+        ("logs/a.log", vec!["a1", "a2", "a3", "a4"]),
+        ("logs/c.log", vec!["c1", "c3", "c4"]),
+        ("logs/c.log.old", vec!["c5"]),
+    ];
+    let expected = expected.map(|(name, lines)| {
+        (name.to_owned(), lines.into_iter().map(str::to_owned).collect::<Vec<_>>())
+    });
+    assert_eq!(lines(here), BTreeMap::from(expected));
+    end(central);
+}
+
+/// The cursors that a killed proxy leaves are completed by the next one, whatever that reads.
+#[test]
+fn a_proxy_with_other_inputs_loses_no_cursor() {
+    let folder = folder();
+    let here = folder.path();
+    let central = start(here, "central --store store --listen ./socket");
+    append(&here.join("a.log"), b"a1\n");
+    append(&here.join("b.log"), b"b1\n");
+    let proxy = start(here, &format!("{PROXY} --idle 1ms -i file:a.log"));
+    count(here, 1);
+    drop(proxy);
+    let proxy = start(here, &format!("{PROXY} --idle 1ms -i file:b.log"));
+    count(here, 2);
+    let processes = || {
+        let names = std::fs::read_dir(here.join("rings")).unwrap().flatten();
+        names.filter(|one| one.path().extension().is_some_and(|end| end == "process")).count()
+    };
+    wait_until("the rings of the first proxy are removed", || processes() == 1);
+    end(proxy);
+    once(here, "file:a.log");
+    let expected = ["a", "b"].map(|name| (format!("{name}.log"), vec![format!("{name}1")]));
+    assert_eq!(lines(here), BTreeMap::from(expected));
+    end(central);
+}
+
+#[test]
+fn a_folder_that_comes_later_is_followed_and_names_that_are_no_utf_8_are_told() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = folder();
+    let here = folder.path();
+    let central = start(here, "central --store store --listen ./socket");
+    let inputs = "-i file:logs -i file:other/*.log";
+    let proxy = start(here, &format!("{PROXY} --idle 1ms {inputs}"));
+    wait_until("a missing folder is told", || {
+        messages(here, "file").iter().any(|one| one.starts_with("the folder other is not there"))
+    });
+    for name in ["logs", "other"] {
+        let made = here.join(format!("{name}.new"));
+        std::fs::create_dir(&made).unwrap();
+        append(&made.join("a.log"), format!("{name} a\n").as_bytes());
+        for name in [&b"\xff.log"[..], b"\xff.txt", b".\xff.log"] {
+            append(&made.join(std::ffi::OsStr::from_bytes(name)), b"not read\n");
+        }
+        std::fs::rename(made, here.join(name)).unwrap();
+    }
+    let has = |what: &str| messages(here, "file").iter().any(|one| one.contains(what));
+    wait_until("files are read, and names told", || {
+        ["logs a", "other a", "are not followed: 2 here", "are not followed: 1 here"]
+            .iter()
+            .all(|what| has(what))
+    });
+    end(proxy);
+    once(here, "file:nowhere/*");
+    assert!(has("the folder nowhere is not there"), "{:?}", messages(here, "file"));
+    assert!(!has("not read"));
+    assert_eq!(messages(here, "file").iter().filter(|one| one.ends_with(" a")).count(), 2);
+    end(central);
+}
+
 #[test]
 fn what_is_neither_file_nor_folder_is_refused_at_the_start() {
     let folder = folder();
@@ -162,6 +262,6 @@ fn what_is_neither_file_nor_folder_is_refused_at_the_start() {
         assert!(!refused.status.success() && said.contains(why), "{inputs}: {said}");
     };
     refused("-i file:/dev/null", "neither a file nor a folder");
-    refused("-i file:missing/*.log", "missing is no folder");
+    refused("-i file:logs/a.log/*.log", "logs/a.log is no folder");
     refused("-i file:logs -i file:./logs/a.log", "another input follows it");
 }

@@ -41,6 +41,7 @@ use logring::Tier;
 use logring::writer::{FullPolicy, RingSettings};
 
 use cursor::CursorFile;
+use folder::Folder;
 use output::InputRecords;
 
 pub use frames::{InputFrame, InputFrames};
@@ -58,8 +59,8 @@ struct InputPlace {
     target: String,
     records: InputRecords,
     cursor: CursorFile,
-    /// Of a file of a folder: since when that is followed.  It ends when the file is removed.
-    folder_since: Option<SystemTime>,
+    /// The folder of which it is a file; then it ends when the file is removed.
+    folder: Option<Arc<Folder>>,
     control: Arc<InputControl>,
     security: Arc<InputSecurity>,
     /// When a record may be acknowledged.
@@ -67,11 +68,6 @@ struct InputPlace {
 }
 
 impl InputPlace {
-    /// Whether it is a file of a folder.
-    fn is_member(&self) -> bool {
-        self.folder_since.is_some()
-    }
-
     fn is_ending(&self) -> bool {
         self.control.is_ending.load(Ordering::Acquire)
     }
@@ -137,8 +133,7 @@ fn identity(facts: &Metadata) -> Option<FileIdentity> {
 
 /// A path by which files are compared: two spellings of a folder are one.
 fn with_whole_folder(path: &Path) -> PathBuf {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let folder = parent.unwrap_or(Path::new(".")).canonicalize();
+    let folder = follow::folder_of(path).canonicalize();
     match (folder, path.file_name()) {
         (Ok(folder), Some(name)) => folder.join(name),
         _ => path.to_owned(),
@@ -148,7 +143,9 @@ fn with_whole_folder(path: &Path) -> PathBuf {
 /// Runs an input: until its end, or until it is told to end.
 type Run = fn(&mut InputPlace) -> io::Result<()>;
 /// Opens what an input needs before the proxy works, so that a wrong target ends the start.
-type OpenInput = fn(InputPlace) -> io::Result<Box<dyn FnOnce() -> io::Result<()> + Send>>;
+type OpenInput = fn(InputPlace) -> io::Result<OpenedInput>;
+/// Runs an input that is open.
+type OpenedInput = Box<dyn FnOnce() -> io::Result<()> + Send>;
 
 /// A form of input.
 struct InputForm {
@@ -210,10 +207,7 @@ const FORMS: [InputForm; 6] = [
 ];
 
 /// An input that opens nothing before.
-fn later(
-    mut place: InputPlace,
-    run: Run,
-) -> io::Result<Box<dyn FnOnce() -> io::Result<()> + Send>> {
+fn later(mut place: InputPlace, run: Run) -> io::Result<OpenedInput> {
     Ok(Box::new(move || run(&mut place)))
 }
 
@@ -314,13 +308,15 @@ impl Inputs {
         rings.block_timeout_ns = u64::MAX >> 1;
         (rings.level_central, rings.level_local) = (1, 1);
         logring::writer::start(rings)?;
+        CursorFile::complete_all(&settings.cursors, &settings.rings)
+            .map_err(|error| opened(&settings.cursors.display().to_string(), error))?;
         let mut runs = Vec::new();
         for (name, (form, target)) in forms {
             let place = InputPlace {
                 target: target.to_owned(),
                 records: InputRecords::new(form.name, target)?,
                 cursor: inputs.control.cursor(name).map_err(|error| opened(name, error))?,
-                folder_since: None,
+                folder: None,
                 control: Arc::clone(&inputs.control),
                 security: Arc::clone(&security),
                 tier: settings.tier,

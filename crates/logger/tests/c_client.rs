@@ -245,6 +245,19 @@ fn a_thread_of_c_that_asks_for_it_has_its_whole_ring_at_once() {
 }
 
 #[test]
+fn a_burst_of_c_maps_the_pages_that_it_uses_and_few_more() {
+    let Some((c, _)) = programs() else { return };
+    let folder = folder();
+    let said = run(c, "faults", folder.path());
+    let faults: u64 =
+        said.trim().strip_prefix("faults=").unwrap().trim_matches('.').parse().unwrap();
+    // Its records are 118 pages; the rings of 64, 256 and 1,024 KiB that they go through have 336.
+    assert!((4..200).contains(&faults), "{faults}");
+    let found = read_folder(folder.path());
+    assert_eq!((numbers(&found).len(), found.missing), (10_000, 0));
+}
+
+#[test]
 fn what_a_limit_of_records_in_a_second_suppresses_is_counted_and_said_in_c() {
     let Some((c, _)) = programs() else { return };
     let folder = folder();
@@ -310,7 +323,11 @@ fn a_full_tmpfs_gives_private_rings_in_c() {
             found.rings
         );
         drop(child.stdin.take());
-        assert!(child.wait().unwrap().success(), "{size}");
+        let ended = child.wait_with_output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(ended.status.success(), "{size}: {said}");
+        let why = "log records stay in this process: No space left on device";
+        assert_eq!(said.contains(why), is_private == 1, "{size}: {said}");
     }
 }
 

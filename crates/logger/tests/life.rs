@@ -27,6 +27,7 @@ use reading::{
 
 use testkit::{PATIENCE, Running, own_test};
 
+mod growth;
 mod reading;
 
 const ROLE: &str = "WHIT_LOG_ROLE";
@@ -88,6 +89,7 @@ fn child() {
         "full-grow" => fill(small(&folder, FullPolicy::Grow), 1000),
         "full-block" => fill(small(&folder, FullPolicy::Block), 1000),
         "attached" => attached(&folder),
+        "burst" => growth::burst(&folder),
         "flush" => flush(&folder),
         "throttle" => throttle(&folder),
         "report" => report(&folder),

@@ -22,6 +22,8 @@ const SLOT: usize = 1024;
 const HEAD: usize = 48;
 /// Longest place, and longest text of what was written; the journal's have about 150 bytes.
 const PLACE_MAX: usize = (SLOT - HEAD) / 2;
+/// How names of cursors end.
+const END: &str = "cursor";
 /// The attribute by which a record says the place behind it.
 pub(super) const CURSOR: &str = "Cursor";
 
@@ -57,13 +59,29 @@ pub(super) struct CursorFile {
 
 /// The file of an input's cursor.
 fn path_of(folder: &Path, input: &str) -> PathBuf {
-    folder.join(format!("{:08x}.cursor", crc32c::crc32c(input.as_bytes())))
+    folder.join(format!("{:08x}.{END}", crc32c::crc32c(input.as_bytes())))
 }
 
 impl CursorFile {
     /// Opens the file of an input, and completes it by what a killed proxy has written.
     pub(super) fn open(folder: &Path, rings: &Path, input: &str) -> io::Result<Self> {
-        let path = path_of(folder, input);
+        Self::open_file(path_of(folder, input), rings)
+    }
+
+    /// Completes the files of all inputs, also of those that are not read now: the proxy is about to
+    /// remove the rings in which that is found.
+    pub(super) fn complete_all(folder: &Path, rings: &Path) -> io::Result<()> {
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|end| end == END) {
+                // What cannot be opened is told by the input that it is of.
+                drop(Self::open_file(path, rings));
+            }
+        }
+        Ok(())
+    }
+
+    fn open_file(path: PathBuf, rings: &Path) -> io::Result<Self> {
         let mut options = File::options();
         let file = options.read(true).write(true).create(true).truncate(false).open(&path)?;
         let process = match logring::writer::local_files() {
@@ -78,7 +96,6 @@ impl CursorFile {
         if let Some(slot) = slots.max_by_key(|slot| slot.number) {
             cursor.number = slot.number;
             let saved = Saved { written: slot.written_by_now(rings), place: slot.place };
-            // The proxy is about to remove the rings in which that was found.
             cursor.put(&saved.place, &saved.written, None)?;
             cursor.saved = Some(saved);
         }
@@ -106,12 +123,22 @@ impl CursorFile {
         }
     }
 
+    /// Saves a place behind which nothing was written by this thread.
+    pub(super) fn save_settled(&mut self, place: &[u8]) -> io::Result<()> {
+        self.put(place, &WrittenPlace::Nothing, None)
+    }
+
+    /// What was saved before this start.
+    pub(super) fn saved(&self) -> Option<&Saved> {
+        self.saved.as_ref()
+    }
+
     /// Removes it: what was read is gone, and nothing of that name is to go on behind it.
     pub(super) fn remove(&self) -> io::Result<()> {
         std::fs::remove_file(&self.path)
     }
 
-    /// What was saved before this start.
+    /// What was saved before this start, once.
     pub(super) fn take_saved(&mut self) -> Option<Saved> {
         self.saved.take()
     }

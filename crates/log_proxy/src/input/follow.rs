@@ -2,11 +2,12 @@
 //!
 //! The cursor is device, inode, offset, and a checksum of the file's first bytes, since inodes are used
 //! again.  A file that was renamed is read to its end, then those that were rotated after it, then the one
-//! that has the name now.
+//! that has the name now.  In a folder it is found by its inode, whatever its name has become.
 
-use std::fs::{File, Metadata};
+use std::ffi::OsStr;
+use std::fs::{DirEntry, File, Metadata};
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirEntryExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use logring::{LogLevel, LogValue};
@@ -39,7 +40,7 @@ struct Followed {
 pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
     let path = PathBuf::from(&place.target);
     let mut current = match place.cursor.take_saved() {
-        Some(saved) => resume(&path, &saved, place.records)?,
+        Some(saved) => resume(&path, &saved, place)?,
         None => oldest(&path, place)?,
     };
     note(place, current.as_ref())?;
@@ -72,13 +73,14 @@ pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
             // What was written until it was renamed, and meanwhile.
             while followed.read_piece(place.records, &mut place.cursor, &mut bytes)? {}
             followed.finish(place.records, &mut place.cursor)?;
+            leave_behind(place, followed)?;
             place.cursor.save(&next.place()?)?;
             current = Some(next);
             note(place, current.as_ref())?;
         } else if place.control.is_once {
             followed.finish(place.records, &mut place.cursor)?;
             return place.cursor.settle(&WrittenPlace::Number(followed.whole));
-        } else if place.is_member() && followed.is_removed()? && !path.exists() {
+        } else if place.folder.is_some() && followed.is_removed()? && !path.exists() {
             while followed.read_piece(place.records, &mut place.cursor, &mut bytes)? {}
             followed.finish(place.records, &mut place.cursor)?;
             return match rotated(&path).is_empty() {
@@ -95,8 +97,27 @@ pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
 
 /// Notes what a file of a folder reads, so that nobody reads it again under another name.
 fn note(place: &InputPlace, followed: Option<&Followed>) -> io::Result<()> {
-    if let Some(followed) = followed.filter(|_| place.is_member()) {
+    if let Some(followed) = followed.filter(|_| place.folder.is_some()) {
         place.control.note_read(&followed.file.metadata()?);
+    }
+    Ok(())
+}
+
+/// Gives a file of a folder that was read a cursor of the name that it has got, if that is none of
+/// rotation: by that name it is a file of its own, of which nothing is to come again.
+fn leave_behind(place: &InputPlace, followed: &Followed) -> io::Result<()> {
+    let (Some(folder), path) = (&place.folder, Path::new(&place.target)) else { return Ok(()) };
+    let of_rotation = rotated(path);
+    for other in files_of_inode(path, followed.inode) {
+        let is_rotated = of_rotation.iter().any(|(one, _)| *one == other);
+        let name = other.file_name().and_then(OsStr::to_str);
+        let Some(name) = name.filter(|name| !is_rotated && folder.takes(name)) else { continue };
+        let input = folder.input_of(name);
+        let facts = std::fs::metadata(&other);
+        let is_it = facts.is_ok_and(|facts| is_file(&facts, followed.device, followed.inode));
+        if is_it && !CursorFile::is_kept(&place.control.cursors, &input) {
+            place.control.cursor(&input)?.save_settled(&followed.place()?)?;
+        }
     }
     Ok(())
 }
@@ -224,15 +245,20 @@ pub(super) fn rotation_bases(name: &str) -> impl Iterator<Item = &str> {
         .filter_map(|(base, end)| is_rotated(end.as_bytes()).then_some(base))
 }
 
+/// The folder in which a path is.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
 /// The files that were rotated, and the file itself, the oldest first.
 fn rotated(path: &Path) -> Vec<(PathBuf, Metadata)> {
-    let (Some(name), folder) = (path.file_name(), path.parent()) else { return Vec::new() };
-    let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let is_of = |other: &std::ffi::OsStr| {
+    let Some(name) = path.file_name() else { return Vec::new() };
+    let is_of = |other: &OsStr| {
         let rest = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
         rest.is_some_and(|rest| rest.is_empty() || is_rotated(rest))
     };
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = std::fs::read_dir(folder_of(path)).into_iter().flatten().flatten();
     let mut all: Vec<(PathBuf, Metadata)> = entries
         .filter(|entry| is_of(&entry.file_name()))
         .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?)))
@@ -246,15 +272,27 @@ fn rotated(path: &Path) -> Vec<(PathBuf, Metadata)> {
     all
 }
 
+fn is_file(facts: &Metadata, device: u64, inode: u64) -> bool {
+    (facts.dev(), facts.ino()) == (device, inode)
+}
+
+/// The files of a file's folder that have an inode.
+fn files_of_inode(path: &Path, inode: u64) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder_of(path)).into_iter().flatten().flatten();
+    let is_file = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
+    let found = entries.filter(|entry| entry.ino() == inode && is_file(entry));
+    found.map(|entry| entry.path()).collect()
+}
+
 /// The file that was begun after one that has lost its name; `None`: it has it still, or nobody has.
 fn next_after(path: &Path, current: &Followed) -> io::Result<Option<Followed>> {
+    let is_own = |facts: &Metadata| is_file(facts, current.device, current.inode);
     match std::fs::metadata(path) {
-        Ok(facts) if (facts.dev(), facts.ino()) != (current.device, current.inode) => {}
+        Ok(facts) if !is_own(&facts) => {}
         _ => return Ok(None),
     }
     let all = rotated(path);
     let own = current.file.metadata()?;
-    let is_own = |facts: &Metadata| (facts.dev(), facts.ino()) == (current.device, current.inode);
     let later = all.into_iter().filter(|(other, facts)| {
         let is_later = (facts.mtime(), facts.mtime_nsec()) > (own.mtime(), own.mtime_nsec());
         !is_own(facts) && (is_later || other.file_name() == path.file_name())
@@ -270,7 +308,7 @@ fn next_after(path: &Path, current: &Followed) -> io::Result<Option<Followed>> {
 /// The oldest of the files that have had a name since its folder is followed; `None`: the one that has
 /// the name, if there is one.
 fn oldest(path: &Path, place: &InputPlace) -> io::Result<Option<Followed>> {
-    let Some(since) = place.folder_since else { return Ok(None) };
+    let Some(since) = place.folder.as_ref().map(|folder| folder.since) else { return Ok(None) };
     let is_new = |other: &Path, facts: &Metadata| {
         other != path
             && facts.created().is_ok_and(|created| created >= since)
@@ -283,25 +321,66 @@ fn oldest(path: &Path, place: &InputPlace) -> io::Result<Option<Followed>> {
 }
 
 /// Goes on where a cursor says; `None`: at the begin of the file that has the name.
-fn resume(path: &Path, saved: &Saved, records: InputRecords) -> io::Result<Option<Followed>> {
-    let text = String::from_utf8_lossy(&saved.place).into_owned();
-    let numbers: Vec<u64> = text.split(' ').filter_map(|word| word.parse().ok()).collect();
-    let [device, inode, offset, length, sum] = numbers[..] else { return Ok(None) };
-    let offset = if let WrittenPlace::Number(offset) = saved.written { offset } else { offset };
-    for (other, facts) in rotated(path) {
-        if (facts.dev(), facts.ino()) != (device, inode) {
-            continue;
-        }
-        if let Some(followed) = open(&other, offset)?
-            && u64::from(head_sum(&followed.file, length)?) == sum
-        {
-            // One that was cut meanwhile is found shorter, and read from its begin.
-            return Ok(Some(followed));
-        }
+fn resume(path: &Path, saved: &Saved, place: &InputPlace) -> io::Result<Option<Followed>> {
+    let Some(kept) = KeptPlace::of(saved) else { return Ok(None) };
+    let found = kept.find(path, place.folder.is_some())?;
+    if found.is_none() {
+        let text = format!(
+            "the file that was read up to byte {} is gone: what it had behind that is lost",
+            kept.offset
+        );
+        place.records.write_own(LogLevel::Warning, &text);
     }
-    let text = format!(
-        "the file that was read up to byte {offset} is gone: what it had behind that is lost"
-    );
-    records.write_own(LogLevel::Warning, &text);
-    Ok(None)
+    Ok(found)
+}
+
+/// What the cursor of a file of a folder has read, if it is there: whoever follows it, whatever its name.
+pub(super) fn kept_file(path: &Path, saved: &Saved) -> io::Result<Option<Metadata>> {
+    let Some(kept) = KeptPlace::of(saved) else { return Ok(None) };
+    kept.find(path, true)?.map(|found| found.file.metadata()).transpose()
+}
+
+/// What a cursor says of a file.
+struct KeptPlace {
+    device: u64,
+    inode: u64,
+    offset: u64,
+    /// Bytes of its begin, and their checksum.
+    length: u64,
+    sum: u64,
+}
+
+impl KeptPlace {
+    fn of(saved: &Saved) -> Option<Self> {
+        let text = String::from_utf8_lossy(&saved.place);
+        let numbers: Vec<u64> = text.split(' ').filter_map(|word| word.parse().ok()).collect();
+        let [device, inode, offset, length, sum] = numbers[..] else { return None };
+        let offset = if let WrittenPlace::Number(offset) = saved.written { offset } else { offset };
+        Some(KeptPlace { device, inode, offset, length, sum })
+    }
+
+    /// Opens the file, which has its name, or one of rotation, or of any file of its folder.
+    fn find(&self, path: &Path, has_any_name: bool) -> io::Result<Option<Followed>> {
+        let is_it = |facts: &Metadata| is_file(facts, self.device, self.inode);
+        let mut paths: Vec<PathBuf> = match std::fs::metadata(path) {
+            Ok(facts) if is_it(&facts) => vec![path.to_owned()],
+            _ => Vec::new(),
+        };
+        if paths.is_empty() {
+            let all = rotated(path).into_iter().filter(|(_, facts)| is_it(facts));
+            paths.extend(all.map(|(other, _)| other));
+        }
+        if paths.is_empty() && has_any_name {
+            paths = files_of_inode(path, self.inode);
+        }
+        for other in paths {
+            let Some(followed) = open(&other, self.offset)? else { continue };
+            let is_same = is_it(&followed.file.metadata()?);
+            if is_same && u64::from(head_sum(&followed.file, self.length)?) == self.sum {
+                // One that was cut meanwhile is found shorter, and read from its begin.
+                return Ok(Some(followed));
+            }
+        }
+        Ok(None)
+    }
 }

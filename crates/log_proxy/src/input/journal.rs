@@ -18,7 +18,7 @@ use super::cursor::CURSOR;
 use super::fields::{LEFT_OUT, level_of, wait_for};
 use super::journal_cursor::{EntryPlace, JournalCursor};
 use super::journal_files::{JournalError, JournalFiles};
-use super::{InputPlace, PATIENCE, TEXT_BYTES_MAX, later};
+use super::{InputPlace, OpenedInput, PATIENCE, TEXT_BYTES_MAX, later};
 
 /// Fields of an entry that are kept.
 const FIELDS_MAX: usize = 64;
@@ -28,7 +28,7 @@ const NAME_MAX: usize = 64;
 const PAUSES: u32 = 10;
 
 /// The journal of this machine, or of a folder, which must be there.
-pub(super) fn open(place: InputPlace) -> io::Result<Box<dyn FnOnce() -> io::Result<()> + Send>> {
+pub(super) fn open(place: InputPlace) -> io::Result<OpenedInput> {
     if !place.target.is_empty() {
         std::fs::read_dir(&place.target)?;
     }

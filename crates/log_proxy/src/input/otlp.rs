@@ -32,7 +32,7 @@ use prost::Message as _;
 use super::kept::Keeping;
 use super::otlp_fields::OtlpWriter;
 use super::output::InputRecords;
-use super::{InputControl, InputPlace, PATIENCE};
+use super::{InputControl, InputPlace, OpenedInput, PATIENCE};
 
 /// The path of requests.
 const PATH: &str = "/v1/logs";
@@ -60,7 +60,7 @@ const RULES: AddressRules = AddressRules {
     is_host: |_| true,
 };
 
-pub(super) fn open(place: InputPlace) -> io::Result<Box<dyn FnOnce() -> io::Result<()> + Send>> {
+pub(super) fn open(place: InputPlace) -> io::Result<OpenedInput> {
     let address = Address::parse(&place.target, &RULES).map_err(io::Error::other)?;
     let tls = place.security.tls.as_ref().filter(|_| address.is_encrypted());
     let access = match &place.security.credentials {

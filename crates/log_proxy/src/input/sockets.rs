@@ -22,7 +22,7 @@ use super::frames::InputFrame;
 use super::output::InputRecords;
 use super::streams;
 use super::syslog::write;
-use super::{InputPlace, PATIENCE};
+use super::{InputPlace, OpenedInput, PATIENCE};
 
 /// Bytes that the kernel is asked to keep of datagrams.
 const BUFFER: usize = 8 << 20;
@@ -32,9 +32,7 @@ const GATHER: Duration = Duration::from_micros(100);
 /// Datagrams that come within this time of those before gather.
 const IN_A_ROW: Duration = Duration::from_millis(1);
 
-pub(super) fn open(
-    mut place: InputPlace,
-) -> io::Result<Box<dyn FnOnce() -> io::Result<()> + Send>> {
+pub(super) fn open(mut place: InputPlace) -> io::Result<OpenedInput> {
     if let Some(streams) = streams::open(&place)? {
         return Ok(Box::new(move || streams.run(&place)));
     }

@@ -1,8 +1,9 @@
 //! Files of the writer: made under another name, filled, mapped, renamed; without room, a `memfd`.
 //!
 //! `fallocate` takes the pages at once, so that a full tmpfs is an error here and not a signal at a
-//! store; `MAP_POPULATE` maps them at once, so that no store waits for one.  Of a ring's second mapping, into
-//! which only the end of a record runs, that is the first page.
+//! store; `MAP_POPULATE` maps them at once, so that no store waits for one.  A ring that takes the place of a
+//! smaller one is mapped piece by piece, ahead of its records: see [`map_pages`].  Of a ring's second mapping,
+//! into which only the end of a record runs, it is the first page.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -127,8 +128,16 @@ pub(super) fn map_wiped_on_fork(length: usize) -> io::Result<*mut u8> {
     Ok(memory)
 }
 
-/// Maps a ring: its header, its data, and its data again.  A child of `fork` does not have it.
-pub(super) fn map_ring(file: Descriptor, capacity: u64) -> io::Result<*mut u8> {
+/// Maps pages of a ring in advance.  Where the kernel cannot (`MADV_POPULATE_WRITE` came with 5.14), each
+/// of them is mapped when a record is first stored in it.
+pub(super) fn map_pages(place: *mut u8, length: usize) {
+    // SAFETY: the pages are of a mapping of ours, and keep what is in them.
+    unsafe { libc::madvise(place.cast(), length, libc::MADV_POPULATE_WRITE) };
+}
+
+/// Maps a ring: its header, its data, and its data again; with the pages of so many bytes of the data.  A
+/// child of `fork` does not have it.
+pub(super) fn map_ring(file: Descriptor, capacity: u64, ahead: u64) -> io::Result<*mut u8> {
     let length = usize::try_from(capacity).map_err(io::Error::other)?;
     let (header, protection) = (ring::DATA, libc::PROT_READ | libc::PROT_WRITE);
     let whole = header + 2 * length;
@@ -137,13 +146,16 @@ pub(super) fn map_ring(file: Descriptor, capacity: u64) -> io::Result<*mut u8> {
     // SAFETY: both replace parts of the mapping that was just made; header and data are multiples
     // of the page size.
     let parts = unsafe {
-        let now = flags | libc::MAP_POPULATE;
+        let now = if ahead < capacity { flags } else { flags | libc::MAP_POPULATE };
         let one = libc::mmap(base.cast(), header + length, protection, now, file, 0);
         let second = base.add(header + length).cast();
         let other = libc::mmap(second, length, protection, flags, file, header as i64);
         mapped(one).and(mapped(other))
     };
     let second = parts.inspect_err(|_| unmap(base, whole))?;
+    if ahead < capacity {
+        map_pages(base, header + usize::try_from(ahead).map_err(io::Error::other)?);
+    }
     // SAFETY: the page was just mapped and belongs to a file that is really there; the ring is new, so zero is
     // what it holds.
     unsafe { second.cast::<u64>().write_volatile(0) };

@@ -4,9 +4,10 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
+use super::files;
 use super::process::Process;
 use super::settings::FullPolicy;
-use super::state::{Dropped, ThreadState};
+use super::state::{Dropped, PIECE_BYTES, ThreadState};
 use crate::abi::{self, LEVEL_MASK, RECORD_HEAD, kind, ring};
 use crate::clock;
 use crate::system::timespec;
@@ -72,7 +73,32 @@ impl ThreadState {
         let room = from + self.capacity() - ring::RESERVE;
         self.room.set(room);
         let most = if self.is_slow.get() { 0 } else { self.packet_end.get() };
+        let most = most.min(self.mapped.get());
         self.limit.set(room.min(most));
+    }
+
+    /// Notes that only the first pages of a ring that has grown are mapped.
+    pub(super) fn begin_mapped(&self) {
+        if PIECE_BYTES < self.capacity() {
+            self.mapped.set(PIECE_BYTES);
+            self.set_limit();
+        }
+    }
+
+    /// Maps the piece of the ring into which a record of `size` bytes goes.
+    pub(super) fn map_ahead(&self, size: usize) {
+        let (from, end) = (self.mapped.get(), self.write.get() + size as u64);
+        if end <= from {
+            return;
+        }
+        let to = end.next_multiple_of(PIECE_BYTES).min(self.capacity());
+        #[allow(clippy::cast_possible_truncation, reason = "64-bit addresses")]
+        files::map_pages(
+            self.data.get().wrapping_add(from as usize),
+            to.saturating_sub(from) as usize,
+        );
+        self.mapped.set(if to < self.capacity() { to } else { u64::MAX });
+        self.set_limit();
     }
 
     /// Counts the records of a packet of so many (0: there are none), after one was written slowly;

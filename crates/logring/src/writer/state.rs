@@ -10,6 +10,9 @@ use crate::clock;
 /// Records of this level and above leave the hot path for the doorbell, if the settings say so.
 pub(super) const WAKE_LEVEL: u8 = 8;
 
+/// Bytes of a ring that has grown whose pages are mapped at once, ahead of the records: some 10 µs a time.
+pub(super) const PIECE_BYTES: u64 = 64 << 10;
+
 /// Records of one level that were dropped and not reported yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dropped {
@@ -72,6 +75,8 @@ pub(super) struct ThreadState {
 
     /// Position up to which there is room.
     pub(super) room: Cell<u64>,
+    /// Position up to which the ring's pages are mapped; `u64::MAX`: all are.
+    pub(super) mapped: Cell<u64>,
     /// Whether every record takes the slow path: see `throttle`, and `RingSettings::wake_level`.
     pub(super) is_slow: Cell<bool>,
     /// Position after which the next record takes the slow path, which counts those of a packet.

@@ -40,6 +40,7 @@ static EMPTY: Shared = Shared(ThreadState {
     sequence: Cell::new(0),
     has_tsc: Cell::new(0),
     room: Cell::new(0),
+    mapped: Cell::new(0),
     is_slow: Cell::new(false),
     packet_end: Cell::new(0),
     packet_first: Cell::new(0),
@@ -236,6 +237,7 @@ fn write_slowly(
     process.grow_for(state, whole.min(RECORD_BYTES_MAX), head & LEVEL_MASK);
     put_fitted(payload, state.mask.get() + 1, |size, flags, payload, text_max| {
         if process.make_room(state, size, head & LEVEL_MASK, of_logger) {
+            state.map_ahead(size);
             let word = abi::word0(size, kind, head | flags);
             // SAFETY: the state is this thread's, and there is room.
             unsafe { state.place(word, [site, context], payload, size, text_max) };

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::super::files::{self, Descriptor};
-use super::super::state::{Dropped, ThreadState, WAKE_LEVEL};
+use super::super::state::{Dropped, PIECE_BYTES, ThreadState, WAKE_LEVEL};
 use super::{Guard, Inner, NO_RING, Name, Process, thread_id};
 use crate::abi::{self, RECORD_HEAD, kind, process, ring};
 use crate::clock;
@@ -173,7 +173,9 @@ impl Process {
         } else {
             files::make(from.as_c()?, length)?
         };
-        let base = files::map_ring(file, capacity).inspect_err(|_| {
+        // A thread that grows its ring is in the middle of its records: it pays for what it uses.
+        let mapped = if predecessor == NO_RING { capacity } else { capacity.min(PIECE_BYTES) };
+        let base = files::map_ring(file, capacity, mapped).inspect_err(|_| {
             files::close(file);
             from.as_c().into_iter().for_each(files::remove);
         })?;
@@ -271,6 +273,7 @@ impl Process {
         state.is_shared.set(false);
         let settings = self.settings();
         state.is_slow.set(self.throttle.is_some() || settings.wake_level < WAKE_LEVEL);
+        state.mapped.set(u64::MAX);
         state.packet_first.set(0);
         state.packet_end.set(if settings.packet_records == 0 { u64::MAX } else { 0 });
         state.slot.set(std::ptr::from_mut(slot).cast());
@@ -377,6 +380,7 @@ impl Process {
         old.u32_at(ring::ENDED).store(1u32.to_le(), Ordering::Release);
         (old.used, old.state) = (Use::Retired, page);
         self.begin_state(state, slot);
+        state.begin_mapped();
         state.sequence.set(0);
         drop(guard);
         self.say_thread_begins(state);
