@@ -57,8 +57,7 @@ const PLAIN_SIZES: std::ops::Range<f64> = 1e-4..1e15;
 ///
 /// A number of three decimals or less, as most are, is written without a search for the shortest
 /// text: a decimal number of 15 digits that rounds to the float is the only one, so it is the
-/// shortest once zeros at its end are left out.  For others the crate `zmij` finds it in a fourth of the
-/// time of the standard library.
+/// shortest once zeros at its end are left out.  The crate `zmij` finds that of others.
 #[inline]
 pub fn push_shortest(out: &mut impl TextOutput, number: f64) {
     let thousandths = (number * 1000.0).round();

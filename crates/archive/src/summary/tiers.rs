@@ -22,8 +22,7 @@ const FIELDS: usize = 8;
 /// windows, which a reader takes instead.
 const WINDOWS_WORTH_AN_HOUR: usize = 5;
 
-/// A last day of fewer hours has none: a reader takes their windows instead, which are few.  Of a
-/// recording of minutes the hours are nearly as large as its windows.
+/// A last day of fewer hours has none: a reader takes their windows instead, which are few.
 const LAST_HOURS_MIN: i64 = 6;
 
 /// Adds the days that are complete, and with `is_whole` the last one as far as it goes.
