@@ -62,6 +62,9 @@ impl Sender {
         address: &EngineAddress,
         settings: SendSettings,
     ) -> Result<Self, SendError> {
+        if !folder.is_dir() {
+            return Err(SendError::NoFolder(folder.to_owned()));
+        }
         let (file, mut cursor) = CursorFile::open(folder, name)?;
         cursor.address = address.to_string();
         if settings.input == SendInput::Logs {
@@ -126,7 +129,8 @@ impl Sender {
                     self.stock.rewind();
                     return Ok(false);
                 }
-                self.stock.settle(&mut self.cursor);
+                let notes = self.stock.settle(&mut self.cursor);
+                notes.into_iter().for_each(|text| tell(SendEvent::Note(text)));
                 self.file.write(&self.cursor)?;
                 if !has_more {
                     break;
