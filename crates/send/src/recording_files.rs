@@ -253,7 +253,7 @@ pub(crate) fn age_of<'a>(readers: impl Iterator<Item = &'a Reader>) -> Option<Du
 }
 
 /// Whether a recording that was done has other bytes now.
-fn has_grown(sent: &RecordingCursor, bytes: u64) -> bool {
+pub(crate) fn has_grown(sent: &RecordingCursor, bytes: u64) -> bool {
     sent.is_done && sent.bytes.is_some_and(|known| known != bytes)
 }
 
