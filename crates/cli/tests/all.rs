@@ -81,6 +81,7 @@ mod schedule;
 mod send;
 mod send_day;
 mod send_many;
+mod send_memory;
 mod send_recordings;
 mod serve;
 mod serve_beside_prometheus;

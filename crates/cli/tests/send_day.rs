@@ -12,7 +12,7 @@ use crate::whit;
 mod proxy;
 #[allow(dead_code, reason = "other tests record as much as its constants say")]
 #[path = "../../serve/tests/recorded.rs"]
-mod recorded;
+pub(crate) mod recorded;
 
 /// Samples of a recording: an hour.
 const SAMPLES: i64 = 3600;
@@ -29,7 +29,7 @@ fn has_all(folder: &Path, port: u16) -> bool {
 }
 
 /// The most memory that a process had, in KiB.
-fn peak_kib(sender: &Running) -> u64 {
+pub(crate) fn peak_kib(sender: &Running) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", sender.pid())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()

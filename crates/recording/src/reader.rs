@@ -325,6 +325,14 @@ impl Reader {
         self.store.is_being_written()
     }
 
+    /// How many bytes the file has now.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn length(&self) -> std::io::Result<u64> {
+        self.store.length()
+    }
+
     /// When the file was written last, if there is one.
     pub fn written(&self) -> Option<SystemTime> {
         self.store.written()

@@ -35,8 +35,6 @@ pub(crate) struct Backlog {
     /// Which of them is read next: no batch looks again at those before it, and none waits for ever.
     at: usize,
     pub(crate) series: BatchSeries,
-    /// Samples that could not be read since the last settling.
-    unreadable: u64,
 }
 
 /// The sample that is read: recordings of the same sources have the memory for it once.
@@ -56,11 +54,6 @@ impl SharedSnapshot {
         }
         &mut self.snapshot
     }
-
-    /// Samples before it that could not be read.
-    fn samples_unreadable(&self) -> u64 {
-        self.snapshot.gap.samples_unreadable
-    }
 }
 
 /// A recording that is being read.
@@ -72,6 +65,8 @@ pub(crate) struct OpenRecording {
     steps: Option<StepSums>,
     /// The next sample that is not yet handed over in full.
     next: u64,
+    /// Samples that could not be read, as far as they were counted.
+    unreadable: u64,
 }
 
 impl Backlog {
@@ -84,7 +79,6 @@ impl Backlog {
             open: Vec::new(),
             at: 0,
             series: BatchSeries::default(),
-            unreadable: 0,
         }
     }
 
@@ -123,7 +117,7 @@ impl Backlog {
             match open.read(&mut self.snapshot, &mut self.series, batch) {
                 Ok(ReadOutcome::Sample) => {
                     samples += 1;
-                    self.unreadable += self.snapshot.samples_unreadable();
+                    self.files.count_damage(&open.reader, &mut open.unreadable);
                 }
                 Ok(ReadOutcome::NoMoreYet) if open.reader.is_being_written() => {
                     self.files.wait(&mut open.reader, self.at);
@@ -132,9 +126,11 @@ impl Backlog {
                 }
                 // Nobody writes the rest of a recording whose recorder was killed.
                 Ok(ReadOutcome::NoMoreYet | ReadOutcome::End) => {
-                    let mut open = self.open.remove(self.at);
-                    open.flush(&mut self.series, batch);
-                    self.files.finished.insert(open.file_id);
+                    if self.files.is_at_end(&open.reader) {
+                        let mut open = self.open.remove(self.at);
+                        open.flush(&mut self.series, batch);
+                        self.files.count_damage(&open.reader, &mut open.unreadable);
+                    }
                 }
                 Err(error) if self.files.has_lost(&open.reader, &error) => {
                     self.open.remove(self.at).flush(&mut self.series, batch);
@@ -145,9 +141,8 @@ impl Backlog {
         Ok(true)
     }
 
-    /// Notes what was acknowledged: recordings that are read to their end are done.
-    pub(crate) fn settle(&mut self, cursor: &mut SendCursor) {
-        cursor.samples_unreadable += std::mem::take(&mut self.unreadable);
+    /// Notes what was acknowledged: recordings that are read to their end are done.  Gives what is to be told.
+    pub(crate) fn settle(&mut self, cursor: &mut SendCursor) -> Vec<String> {
         for open in &self.open {
             let groups = open.groups.as_ref().map_or(&[][..], |groups| groups.kept());
             let known = cursor.recordings.get_mut(&open.file_id);
@@ -155,7 +150,7 @@ impl Backlog {
                 one.groups = groups.to_vec();
             }
         }
-        self.files.settle(cursor);
+        self.files.settle(cursor)
     }
 
     /// Goes back to the cursor: what was read since is read again.
@@ -163,7 +158,6 @@ impl Backlog {
         self.files.rewind();
         self.open.clear();
         self.at = 0;
-        self.unreadable = 0;
     }
 }
 
@@ -194,8 +188,9 @@ impl OpenRecording {
             _ => reader.seek_number(sent.next),
         }
         let (file_id, next) = (reader.file_id(), sent.next);
+        let unreadable = reader.damage().samples_unreadable;
         let steps = selection.step.map(StepSums::new);
-        Ok(OpenRecording { file_id, reader, series, groups, steps, next })
+        Ok(OpenRecording { file_id, reader, series, groups, steps, next, unreadable })
     }
 
     /// Visits the number of each series that it goes on with.

@@ -36,8 +36,11 @@ pub struct RecordingCursor {
     pub next: u64,
     /// The samples that it had when it was looked at last.
     pub samples: u64,
-    /// Whether it was closed and all of it is acknowledged.
+    /// Whether all of it is acknowledged, and nobody was writing it then.
     pub is_done: bool,
+    /// The bytes that its file had when it was done: one that has others was gone on with, as a central
+    /// server does when a connection comes again.
+    pub bytes: Option<u64>,
     /// The groups of processes that have series of their own, each with the number behind that
     /// of the sample by which it got them.
     pub groups: Vec<(u64, String)>,
@@ -181,8 +184,11 @@ impl CursorFile {
         };
         let no_cursor = |why: String| SendError::NoCursor { path: path.clone(), why };
         let mut values = serde_json::Deserializer::from_slice(&text).into_iter::<Value>();
-        let value = values.next().unwrap_or(Ok(Value::Null));
+        let value = values.next().ok_or_else(|| no_cursor("it is empty".to_owned()))?;
         let value = value.map_err(|error| no_cursor(error.to_string()))?;
+        if let Some(other) = value["version"].as_u64().filter(|version| *version != VERSION) {
+            return Err(no_cursor(format!("it has version {other}, this program knows {VERSION}")));
+        }
         let missing = || no_cursor("a member is missing".to_owned());
         let mut cursor = from_json(&value).ok_or_else(missing)?;
         // What is behind the last whole line was never there.
@@ -355,6 +361,7 @@ fn to_json(cursor: &SendCursor) -> Value {
             "next": one.next,
             "samples": one.samples,
             "is_done": one.is_done,
+            "bytes": one.bytes,
             "groups": one.groups,
         })
     });
@@ -405,6 +412,7 @@ fn from_json(value: &Value) -> Option<SendCursor> {
             next: one["next"].as_u64()?,
             samples: one["samples"].as_u64()?,
             is_done: one["is_done"].as_bool()?,
+            bytes: one["bytes"].as_u64(),
             // What an earlier version did not have.
             groups: match one.get("groups") {
                 Some(known) => groups(known)?,
@@ -427,6 +435,7 @@ mod tests {
             next: id,
             samples: 2 * id,
             is_done: id.is_multiple_of(3),
+            bytes: id.is_multiple_of(3).then_some(5 * id),
             groups: (0..id % 3).map(|place| (place, format!("a \"{place}\\"))).collect(),
         };
         let store = StoreCursor { id: "ab".to_owned(), segment: 1, next_commit: 2 };

@@ -16,6 +16,12 @@ pub enum SendError {
     /// A recording cannot be read.
     #[error("the recording cannot be read")]
     Recording(#[from] recording::Error),
+    /// There is nothing to send from.
+    #[error(
+        "{} is no folder: give that of recordings (whit record -f) or of a store of log records \
+         (whit log central --store)", .0.display()
+    )]
+    NoFolder(PathBuf),
     /// The store of log records cannot be read.
     #[error("cannot read the store {}", path.display())]
     Store {

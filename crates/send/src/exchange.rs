@@ -19,10 +19,13 @@ pub(crate) fn said(answer: &ClientAnswer) -> String {
     said_with(answer, &answer.body)
 }
 
-/// The status of an answer and a text of it, in a line without control characters.
+/// The status of an answer and a text of it, if there is one, in a line without control characters.
 pub(crate) fn said_with(answer: &ClientAnswer, text: &[u8]) -> String {
     let line = String::from_utf8_lossy(&text[..text.len().min(300)]);
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = layout::text::escape(line.as_bytes());
-    format!("{}: {line}", answer.status)
+    match line.is_empty() {
+        true => answer.status.to_string(),
+        false => format!("{}: {line}", answer.status),
+    }
 }

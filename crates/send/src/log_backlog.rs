@@ -258,7 +258,7 @@ impl SendStock for LogStock {
         })
     }
 
-    fn settle(&mut self, cursor: &mut SendCursor) {
+    fn settle(&mut self, cursor: &mut SendCursor) -> Vec<String> {
         cursor.samples_unreadable += std::mem::take(&mut self.unreadable);
         for number in std::mem::take(&mut self.finished) {
             if let Some(one) = cursor.recordings.get_mut(&number) {
@@ -266,6 +266,7 @@ impl SendStock for LogStock {
                 one.samples = one.samples.max(one.next);
             }
         }
+        Vec::new()
     }
 
     fn rewind(&mut self) {

@@ -31,14 +31,30 @@ pub(crate) struct RecordingFiles {
     known: BTreeMap<PathBuf, (u64, u64)>,
     /// Recordings that are opened when those before them are read, and the next sample of each.
     pub(crate) waiting: VecDeque<(PathBuf, RecordingCursor)>,
-    /// Recordings that are read to their end: until a file of another size is there.
-    pub(crate) finished: BTreeSet<u64>,
+    /// Recordings that are read to their end since the last settling.
+    finished: BTreeMap<u64, ReadToEnd>,
+    /// The end that was found last: of the recording of a number, and the bytes of its file.
+    end: Option<(u64, u64)>,
+    /// Samples that could not be read since the last settling.
+    unreadable: u64,
+    /// Recordings of which that was said.
+    damaged: BTreeSet<u64>,
+    /// What is to be said of them.
+    notes: Vec<String>,
     /// What was said of files that are left out.
     complaints: BTreeMap<PathBuf, String>,
     /// So many files stay open while their recordings wait.
     open_max: usize,
     /// Recordings whose files were closed, and were not there when they were to be opened again.
     gone: BTreeMap<u64, PathBuf>,
+}
+
+/// A recording that is read to its end.
+struct ReadToEnd {
+    /// The number behind that of its last sample.
+    next: u64,
+    /// The bytes of its file: if it has others, somebody has gone on with it.
+    bytes: u64,
 }
 
 /// What a look at a folder found.
@@ -59,7 +75,11 @@ impl RecordingFiles {
             folder: folder.to_owned(),
             known: BTreeMap::new(),
             waiting: VecDeque::new(),
-            finished: BTreeSet::new(),
+            finished: BTreeMap::new(),
+            end: None,
+            unreadable: 0,
+            damaged: BTreeSet::new(),
+            notes: Vec::new(),
             complaints: BTreeMap::new(),
             open_max: usize::try_from(open_max).unwrap_or(usize::MAX),
             gone: BTreeMap::new(),
@@ -75,10 +95,14 @@ impl RecordingFiles {
         let mut looked = FolderContents::default();
         let (mut files, mut present) = (Vec::new(), BTreeSet::new());
         for path in recordings_in(&self.folder)? {
-            let known = self.known.get(&path).filter(|(inode, _)| *inode == inode_of(&path));
+            let (inode, bytes) = facts_of(&path);
+            let known = self.known.get(&path).filter(|(known, _)| *known == inode);
             if let Some((_, file_id)) = known {
-                present.insert(*file_id);
-                continue;
+                let sent = cursor.recordings.get(file_id);
+                if sent.is_none_or(|one| !has_grown(one, bytes)) {
+                    present.insert(*file_id);
+                    continue;
+                }
             }
             match RecordedFile::open(path.clone(), &TimeZone::UTC) {
                 Ok(file) if file.origin == Origin::Whit => files.push(file),
@@ -97,11 +121,19 @@ impl RecordingFiles {
             let known = cursor.recordings.entry(file_id).or_default();
             known.name = name_of(&file.path);
             known.samples = known.samples.max(reader.samples_closed());
+            let (inode, bytes) = facts_of(&file.path);
+            if has_grown(known, bytes) {
+                known.is_done = false;
+            }
+            if known.is_done {
+                // What an earlier version did not note.
+                known.bytes = known.bytes.or(Some(bytes));
+            }
             // One that was renamed is read on as it is open.
             if !known.is_done && !is_open(file_id) {
                 self.waiting.push_back((file.path.clone(), known.clone()));
             }
-            self.known.insert(file.path.clone(), (inode_of(&file.path), file_id));
+            self.known.insert(file.path.clone(), (inode, file_id));
         }
         self.known.retain(|_, (_, file_id)| present.contains(file_id));
         for (file_id, path) in std::mem::take(&mut self.gone) {
@@ -167,14 +199,47 @@ impl RecordingFiles {
         is_gone
     }
 
-    /// Notes what was acknowledged: recordings that are read to their end are done.
-    pub(crate) fn settle(&mut self, cursor: &mut SendCursor) {
-        for id in std::mem::take(&mut self.finished) {
+    /// Whether a recording without a further sample that nobody writes is read to its end.  It is to be
+    /// read again before that: another writer may have come and gone meanwhile, and left a longer file.
+    pub(crate) fn is_at_end(&mut self, reader: &Reader) -> bool {
+        let bytes = reader.length().unwrap_or(0);
+        let end = Some((reader.file_id(), bytes));
+        if std::mem::replace(&mut self.end, end) != end {
+            return false;
+        }
+        self.end = None;
+        let next = reader.next_number();
+        self.finished.insert(reader.file_id(), ReadToEnd { next, bytes });
+        true
+    }
+
+    /// Counts what could not be read of a recording since so many of its samples were counted.
+    pub(crate) fn count_damage(&mut self, reader: &Reader, counted: &mut u64) {
+        let all = reader.damage().samples_unreadable;
+        let Some(new) = all.checked_sub(*counted).filter(|new| *new > 0) else { return };
+        *counted = all;
+        self.unreadable += new;
+        if self.damaged.insert(reader.file_id()) {
+            self.notes.push(format!(
+                "{}: damaged; samples that cannot be read are counted, the others are sent",
+                reader.path().display()
+            ));
+        }
+    }
+
+    /// Notes what was acknowledged: recordings that are read to their end are done.  Gives what is to be
+    /// told.
+    pub(crate) fn settle(&mut self, cursor: &mut SendCursor) -> Vec<String> {
+        cursor.samples_unreadable += std::mem::take(&mut self.unreadable);
+        for (id, end) in std::mem::take(&mut self.finished) {
             if let Some(one) = cursor.recordings.get_mut(&id) {
                 one.is_done = true;
+                one.bytes = Some(end.bytes);
+                one.next = one.next.max(end.next);
                 one.samples = one.samples.max(one.next);
             }
         }
+        std::mem::take(&mut self.notes)
     }
 
     /// Goes back to the cursor: what was found since is found again.
@@ -182,6 +247,7 @@ impl RecordingFiles {
         self.known.clear();
         self.waiting.clear();
         self.finished.clear();
+        (self.end, self.unreadable) = (None, 0);
         self.gone.clear();
     }
 }
@@ -191,9 +257,14 @@ pub(crate) fn age_of<'a>(readers: impl Iterator<Item = &'a Reader>) -> Option<Du
     readers.filter_map(Reader::written).max().and_then(clock::age)
 }
 
-/// What tells a file from another one of its name; 0 if it is gone.
-fn inode_of(path: &Path) -> u64 {
-    path.metadata().map_or(0, |metadata| metadata.ino())
+/// Whether a recording that was done has other bytes now.
+pub(crate) fn has_grown(sent: &RecordingCursor, bytes: u64) -> bool {
+    sent.is_done && sent.bytes.is_some_and(|known| known != bytes)
+}
+
+/// What tells a file from another one of its name, and its bytes; 0 if it is gone.
+fn facts_of(path: &Path) -> (u64, u64) {
+    path.metadata().map_or((0, 0), |facts| (facts.ino(), facts.len()))
 }
 
 fn name_of(path: &Path) -> String {

@@ -67,6 +67,8 @@ struct OpenRecording {
     /// Whether the server's decoder has all that was encoded.
     is_in_step: bool,
     is_finished: bool,
+    /// Samples that could not be read, as far as they were counted.
+    unreadable: u64,
 }
 
 /// Samples in sequence.
@@ -177,15 +179,12 @@ impl SendStock for RecordingStock {
                 self.open.remove(self.at);
                 continue;
             }
-            match open.fill(&mut self.message, &mut self.ends) {
+            match open.fill(&mut self.files, &mut self.message, &mut self.ends) {
                 Err(error) if self.files.has_lost(&open.reader, &error) => {
                     self.open.remove(self.at);
                     continue;
                 }
                 filled => filled?,
-            }
-            if open.is_finished {
-                self.files.finished.insert(open.file_id);
             }
             if self.ends.is_empty() {
                 self.files.wait(&mut open.reader, self.at);
@@ -224,8 +223,8 @@ impl SendStock for RecordingStock {
         refused_sample(end, name)
     }
 
-    fn settle(&mut self, cursor: &mut SendCursor) {
-        self.files.settle(cursor);
+    fn settle(&mut self, cursor: &mut SendCursor) -> Vec<String> {
+        self.files.settle(cursor)
     }
 
     fn rewind(&mut self) {
@@ -249,12 +248,18 @@ impl OpenRecording {
             begun: None,
             is_in_step: false,
             is_finished: false,
+            unreadable: 0,
         }
     }
 
     /// Reads the next samples into a message: until it is full, nothing more is there, or numbers are
     /// missing.
-    fn fill(&mut self, message: &mut Message, ends: &mut Vec<SampleEnd>) -> Result<(), SendError> {
+    fn fill(
+        &mut self,
+        files: &mut RecordingFiles,
+        message: &mut Message,
+        ends: &mut Vec<SampleEnd>,
+    ) -> Result<(), SendError> {
         message.begin(self.reader.next_number());
         if !self.is_in_step {
             self.encoder.begin();
@@ -269,6 +274,9 @@ impl OpenRecording {
                 ReadOutcome::NoMoreYet if self.reader.is_being_written() => break,
                 // Nobody writes the rest of a recording whose recorder was killed.
                 ReadOutcome::NoMoreYet | ReadOutcome::End => {
+                    if !files.is_at_end(&self.reader) {
+                        continue;
+                    }
                     self.is_finished = true;
                     // What is to be told is its end.
                     let (next, realtime_ns) = (message.next, i64::MIN);
@@ -280,6 +288,7 @@ impl OpenRecording {
                 break;
             }
         }
+        files.count_damage(&self.reader, &mut self.unreadable);
         Ok(())
     }
 
@@ -362,6 +371,8 @@ impl OpenRecording {
                 break;
             }
         }
+        // It was counted when it was read first.
+        self.unreadable = self.reader.damage().samples_unreadable;
         Ok(())
     }
 

@@ -49,6 +49,8 @@ pub struct Sender {
     every: Duration,
     /// Why points were rejected when it was told last: later ones are counted.
     rejected_why: String,
+    /// Why a sample was refused when it was told last: later ones are listed and counted.
+    refused_why: String,
 }
 
 impl Sender {
@@ -62,6 +64,9 @@ impl Sender {
         address: &EngineAddress,
         settings: SendSettings,
     ) -> Result<Self, SendError> {
+        if !folder.is_dir() {
+            return Err(SendError::NoFolder(folder.to_owned()));
+        }
         let (file, mut cursor) = CursorFile::open(folder, name)?;
         cursor.address = address.to_string();
         if settings.input == SendInput::Logs {
@@ -79,7 +84,8 @@ impl Sender {
             SendInput::Logs => Box::new(LogStock::new(folder, address.open_for_logs(&settings)?)),
         };
         let every = settings.every.unwrap_or_else(|| address.usual_every(settings.input));
-        Ok(Sender { file, cursor, stock, settings, every, rejected_why: String::new() })
+        let (rejected_why, refused_why) = Default::default();
+        Ok(Sender { file, cursor, stock, settings, every, rejected_why, refused_why })
     }
 
     /// What the engine has acknowledged so far.
@@ -89,8 +95,8 @@ impl Sender {
     }
 
     /// Sends until all is acknowledged, or for as long as `pause` says; a sender that follows goes on
-    /// after that.  `pause` waits for a time and returns false if the sender is to end; `tell` hears
-    /// what happens.  Returns whether all was acknowledged at the end.
+    /// after that.  `pause` waits for a time, of no length between two batches, and returns false if the
+    /// sender is to end; `tell` hears what happens.  Returns whether all was acknowledged at the end.
     ///
     /// # Errors
     /// If the folder, a recording or the file of the cursor fails.
@@ -126,10 +132,16 @@ impl Sender {
                     self.stock.rewind();
                     return Ok(false);
                 }
-                self.stock.settle(&mut self.cursor);
+                let notes = self.stock.settle(&mut self.cursor);
+                notes.into_iter().for_each(|text| tell(SendEvent::Note(text)));
                 self.file.write(&self.cursor)?;
                 if !has_more {
                     break;
+                }
+                // What waits may take hours to be sent.
+                if count > 0 && !pause(Duration::ZERO) {
+                    self.stock.rewind();
+                    return Ok(false);
                 }
             }
             let has_all = is_empty && !self.settings.follows;
@@ -224,6 +236,8 @@ impl Sender {
                         && self.hand_over(middle..samples.end, pause, tell)?);
                 }
                 SendOutcome::Refused { why, is_known } => {
+                    // It may have later ones alone, as when a clock was set back.
+                    let is_known = is_known && self.stock.held(samples.clone()) != Some(0);
                     self.refuse(samples, &why, is_known, tell)?;
                     return Ok(true);
                 }
@@ -273,8 +287,11 @@ impl Sender {
                 self.file.refuse(&line)?;
             }
             self.cursor.samples_refused += self.count(&samples);
-            let what = if self.is_of_logs() { "record" } else { "sample" };
-            tell(SendEvent::Note(format!("a {what} is refused for good: {why}")));
+            if self.refused_why != why {
+                let what = if self.is_of_logs() { "record" } else { "sample" };
+                tell(SendEvent::Note(format!("a {what} is refused for good: {why}")));
+                self.refused_why = why.to_owned();
+            }
         }
         self.pass(samples);
         Ok(())

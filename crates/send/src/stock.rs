@@ -54,8 +54,8 @@ pub(crate) trait SendStock: Send {
     /// What is listed of one that is refused for good, of the file of a name.
     fn refusal(&self, end: &SampleEnd, name: &str) -> Value;
 
-    /// Notes what was acknowledged.
-    fn settle(&mut self, cursor: &mut SendCursor);
+    /// Notes what was acknowledged; gives what is to be told.
+    fn settle(&mut self, cursor: &mut SendCursor) -> Vec<String>;
 
     /// Goes back to the cursor: what was read since is read again.
     fn rewind(&mut self);
@@ -101,8 +101,8 @@ impl SendStock for SampleStock {
         refused_sample(end, name)
     }
 
-    fn settle(&mut self, cursor: &mut SendCursor) {
-        self.backlog.settle(cursor);
+    fn settle(&mut self, cursor: &mut SendCursor) -> Vec<String> {
+        self.backlog.settle(cursor)
     }
 
     fn rewind(&mut self) {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::SendError;
 use crate::cursor::{CursorFile, SendCursor};
+use crate::recording_files::has_grown;
 
 /// The engines that recordings of a folder are sent to, and what each has.
 #[derive(Debug, Default)]
@@ -29,11 +30,14 @@ impl Unsent {
         names.into_iter().map(read).collect::<Result<_, _>>().map(Unsent)
     }
 
-    /// The name of an engine that has not all of a recording, by its number.
+    /// The name of an engine that has not all of a recording, by its number and its file.
     #[must_use]
-    pub fn engine_for(&self, file_id: u64) -> Option<&str> {
-        let is_done =
-            |cursor: &SendCursor| cursor.recordings.get(&file_id).is_some_and(|one| one.is_done);
+    pub fn engine_for(&self, file_id: u64, path: &Path) -> Option<&str> {
+        let bytes = path.metadata().map_or(0, |facts| facts.len());
+        let is_done = |cursor: &SendCursor| {
+            let known = cursor.recordings.get(&file_id);
+            known.is_some_and(|one| one.is_done && !has_grown(one, bytes))
+        };
         let mut of_recordings = self.0.iter().filter(|(_, cursor)| cursor.store.is_none());
         of_recordings.find(|(_, cursor)| !is_done(cursor)).map(|(name, _)| name.as_str())
     }
@@ -47,16 +51,26 @@ mod tests {
     #[test]
     fn an_engine_waits_for_what_it_has_not_acknowledged_to_the_end() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(Unsent::read(folder.path()).unwrap().engine_for(1), None);
+        let path = folder.path().join("a.whit");
+        std::fs::write(&path, "four").unwrap();
+        let engine = |id| {
+            let unsent = Unsent::read(folder.path()).unwrap();
+            unsent.engine_for(id, &path).map(str::to_owned)
+        };
+        assert_eq!(engine(1), None);
         let (mut file, mut cursor) = CursorFile::open(folder.path(), "b").unwrap();
-        assert_eq!(Unsent::read(folder.path()).unwrap().engine_for(1), Some("b"));
-        for (file_id, is_done) in [(1, true), (2, false)] {
-            let known = RecordingCursor { is_done, next: 7, samples: 7, ..Default::default() };
+        assert_eq!(engine(1).as_deref(), Some("b"));
+        // One is as it was when it was done, one was gone on with, of one an earlier version noted nothing.
+        for (file_id, is_done, bytes) in
+            [(1, true, Some(4)), (2, false, None), (4, true, Some(3)), (5, true, None)]
+        {
+            let known =
+                RecordingCursor { is_done, bytes, next: 7, samples: 7, ..Default::default() };
             cursor.recordings.insert(file_id, known);
         }
         file.write(&cursor).unwrap();
-        let unsent = Unsent::read(folder.path()).unwrap();
-        assert_eq!([1, 2, 3].map(|id| unsent.engine_for(id)), [None, Some("b"), Some("b")]);
+        let waits = [1, 2, 3, 4, 5].map(|id| engine(id).is_some());
+        assert_eq!(waits, [false, true, true, true, false]);
         std::fs::write(folder.path().join(".send-a.json"), "{").unwrap();
         assert!(Unsent::read(folder.path()).is_err());
     }

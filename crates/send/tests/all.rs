@@ -9,6 +9,7 @@ static ALLOCATOR: testkit::CountingAllocator = testkit::CountingAllocator;
 mod clickhouse;
 mod dashboard;
 mod deliveries;
+mod gone_on;
 mod graphite;
 mod jetstream;
 mod journal;

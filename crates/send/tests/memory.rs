@@ -54,7 +54,10 @@ fn held(kind: &str, recordings: usize) -> (i64, u64) {
     let (mut at_rest, mut waits) = (0, 0);
     let mut others = testkit::live_bytes();
     let mut sender = sender_to(folder.path(), &format!("{kind}=http://{address}"), &settings);
-    let mut pause = |_: Duration| {
+    let mut pause = |wait: Duration| {
+        if wait.is_zero() {
+            return true;
+        }
         waits += 1;
         let before = testkit::live_bytes();
         if waits == 1 {

@@ -53,7 +53,7 @@ pub(super) fn purge(folder: &RecordingFolder, keep: Keep, now_ns: i64) -> Vec<St
     let mut waiting: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, candidates) in by_host(folder.sent()) {
         for (candidate, is_old) in no_longer_kept(&candidates, keep, now) {
-            if let Some(engine) = unsent.engine_for(candidate.file_id) {
+            if let Some(engine) = unsent.engine_for(candidate.file_id, &candidate.path) {
                 *waiting.entry(engine).or_default() += 1;
                 continue;
             }
