@@ -232,6 +232,62 @@ fn data_of_a_database_are_those_of_rrdtool() {
 }
 
 #[test]
+fn rows_of_a_fine_archive_become_as_many_as_points_ask() {
+    let folders = Folders::new();
+    let databases = folders.path("databases");
+    let (first_s, count) = (STARTED_S - 60_000, 900);
+    let source = |name: &str| format!("DS:{name}:GAUGE:120:U:U");
+    let start = first_s.to_string();
+    let create = ["create", "fine.rrd", "--start", &start, "--step", "60"];
+    rrdtool(
+        &databases,
+        &[&create[..], &[&source("in"), &source("out"), "RRA:AVERAGE:0.5:1:1000"]].concat(),
+    );
+    let reading =
+        |minute: i64| format!("{}:{}:{}", first_s + 60 * minute, minute * 7 % 101, minute % 13);
+    let readings: Vec<String> = (1..=count).map(reading).collect();
+    let words = ["update", "fine.rrd"].into_iter().chain(readings.iter().map(String::as_str));
+    rrdtool(&databases, &words.collect::<Vec<_>>());
+    let server = folders.serve();
+    let address = server.address().unwrap();
+    // Of 45 rows each; the period begins and ends within a step.
+    let (from_s, thru_s) = (first_s + 500, first_s + 500 + 54_000);
+    let [from, thru] = [from_s, thru_s].map(|seconds| (seconds * 1000).to_string());
+    let asked = [("path", "fine.rrd"), ("from", &from), ("thru", &thru), ("points", "20")];
+    let data = ask(address, "databases/data", &asked);
+    assert_eq!(data["step_ms"], 2_700_000);
+    let [start, end] = [from_s, thru_s - 1].map(|seconds| seconds.to_string());
+    let definition = |name: &str, function: &str, source: &str| {
+        [format!("DEF:{name}=fine.rrd:{source}:AVERAGE:reduce={function}"), format!("XPORT:{name}")]
+    };
+    let columns = [("mean", "AVERAGE"), ("min", "MIN"), ("max", "MAX")];
+    for (place, source) in ["in", "out"].into_iter().enumerate() {
+        let words = columns.map(|(name, function)| definition(name, function, source)).concat();
+        let options = ["xport", "--json", "--start", &start, "--end", &end, "--step", "2700"];
+        let words = options.into_iter().chain(words.iter().map(String::as_str));
+        let theirs = rrdtool(&databases, &words.collect::<Vec<_>>());
+        let theirs: Value = serde_json::from_str(&theirs).unwrap();
+        for (column, (name, _)) in columns.into_iter().enumerate() {
+            let theirs = list(&theirs, "data").iter().map(|row| row[column].as_f64());
+            let theirs: Vec<f64> = theirs.flatten().collect();
+            let ours = list(&list(&data, "series")[place], name).iter().map(Value::as_f64);
+            let ours: Vec<f64> = ours.flatten().collect();
+            assert!(ours.len() > 15, "{data}");
+            assert_eq!(ours.len(), theirs.len(), "{source} {name}");
+            let is_near = |(one, other): (&f64, &f64)| (one - other).abs() <= 1e-7 * other.abs();
+            assert!(ours.iter().zip(&theirs).all(is_near), "{source} {name}: {ours:?} {theirs:?}");
+        }
+    }
+    let csv = body(address, "databases/data", &[&asked[..], &[("format", "csv")]].concat());
+    assert_eq!(
+        csv.lines().count(),
+        1 + list(&data, "series").iter().fold(0, |sum, series| {
+            sum + list(series, "mean").iter().filter(|value| !value.is_null()).count()
+        })
+    );
+}
+
+#[test]
 fn a_database_is_a_picture_by_its_definition_or_of_its_sources() {
     let folders = Folders::new();
     let databases = folders.path("databases");

@@ -3,12 +3,15 @@
 //! A database is named by its path below its folder; nothing outside the folders is opened.  A file
 //! that is no sound database is an error of its own line.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use graph::elements::Consolidation;
+use graph::series::{SeriesTable, reduce};
 use http_server::{HttpAnswer, answer as answer_of};
 use hyper::StatusCode;
 use promql::QueryError;
-use rrd::fetch::{FetchedSeries, span};
+use rrd::fetch::span;
 use rrd::header::ConsolidationFunction;
 use serde_json::{Value, json};
 
@@ -29,6 +32,9 @@ const COUNT_MAX: usize = 1000;
 const POINTS_USUAL: usize = 600;
 const POINTS_MAX: usize = 4096;
 
+/// Values of an answer at most, of one function: three times as many numbers are a text of some megabytes.
+const VALUES_MAX: usize = 1 << 18;
+
 /// Folders of databases.
 pub(super) struct Databases {
     folders: Vec<PathBuf>,
@@ -36,12 +42,12 @@ pub(super) struct Databases {
     daemon: Option<String>,
 }
 
-/// Data sources of a database in steps.
+/// Data sources of a database in steps: a column for each in every table.
 struct Rows<'a> {
     names: Vec<(usize, &'a str)>,
-    mean: FetchedSeries,
-    min: Option<FetchedSeries>,
-    max: Option<FetchedSeries>,
+    mean: SeriesTable,
+    min: Option<SeriesTable>,
+    max: Option<SeriesTable>,
 }
 
 impl PageSection for Databases {
@@ -131,11 +137,7 @@ impl Databases {
         let rows = rows_of(&database, names, function, period, points)?;
         Ok(match is_csv {
             true => text(rows.csv()),
-            false => {
-                let mut data = rows.json(&database.path, function);
-                data["unwritten"] = json!(database.unwritten);
-                json_answer(StatusCode::OK, data.to_string())
-            }
+            false => json_answer(StatusCode::OK, rows.json(&database, function)),
         })
     }
 
@@ -242,7 +244,8 @@ fn facts(database: &OpenDatabase) -> Value {
     })
 }
 
-/// Reads rows of a function, and those that say what was least and most of the same times.
+/// Reads rows of a function, and those that say what was least and most of the same times.  Where no
+/// archive has rows as long as `points` asks, several become one.
 fn rows_of<'a>(
     database: &'a OpenDatabase,
     names: Vec<(usize, &'a str)>,
@@ -252,70 +255,130 @@ fn rows_of<'a>(
 ) -> Result<Rows<'a>, QueryError> {
     let header = database.file.header();
     let length_s = u64::try_from(period.1 - period.0).unwrap_or(0);
-    let step_s = database.step_of(function, length_s.div_ceil(points as u64));
+    let wanted_s = length_s.div_ceil(points as u64);
+    let step_s = database.step_of(function, wanted_s);
     // The last row is the one in which the period ends.
     let period = (period.0, period.1 - 1);
-    let mean = database.fetch(function, period, step_s).map_err(QueryError::Execution)?;
-    let is_single = mean.step_seconds == header.step_seconds;
-    let extreme = |wanted: ConsolidationFunction| {
-        if is_single {
-            return Some(mean.clone());
+    let table = |function: ConsolidationFunction, consolidation: &str| {
+        let fetched = chosen_columns(database, &names, function, period, step_s)?;
+        let consolidation = Consolidation::by_name(consolidation);
+        match consolidation.filter(|_| wanted_s / 2 >= step_s) {
+            Some(one) => reduce(&fetched, one, wanted_s.cast_signed()).map_err(|e| e.to_string()),
+            None => Ok(fetched),
         }
+    };
+    let mean = table(function, function.name()).map_err(QueryError::Execution)?;
+    if mean.values.len() > VALUES_MAX {
+        let why = format!(
+            "{} values are more than {VALUES_MAX}: ask for fewer points or, with source=, for fewer \
+             data sources",
+            mean.values.len()
+        );
+        return Err(QueryError::Execution(why));
+    }
+    let is_single = step_s == header.step_seconds;
+    let extreme = |wanted: ConsolidationFunction| {
         let kept = header.archives.iter().any(|archive| archive.function == wanted);
-        let found = kept.then(|| database.fetch(wanted, period, mean.step_seconds).ok())??;
+        let of = if is_single { function } else { wanted };
+        let found = (is_single || kept).then(|| table(of, wanted.name()).ok())??;
         // Rows of another length are of other times.
-        (found.step_seconds == mean.step_seconds && found.start == mean.start).then_some(found)
+        (found.step_s == mean.step_s && found.start_s == mean.start_s).then_some(found)
     };
     let (min, max) =
         (extreme(ConsolidationFunction::Minimum), extreme(ConsolidationFunction::Maximum));
     Ok(Rows { names, mean, min, max })
 }
 
-impl Rows<'_> {
-    fn values(series: Option<&FetchedSeries>, place: usize) -> Vec<Value> {
-        let width = series.map_or(1, |series| series.names.len().max(1));
-        let cells = series.map_or(&[][..], |series| &series.cells);
-        cells.iter().skip(place).step_by(width).map(|value| number(Some(*value))).collect()
-    }
+/// Fetches rows, and keeps the columns of some data sources.
+fn chosen_columns(
+    database: &OpenDatabase,
+    names: &[(usize, &str)],
+    function: ConsolidationFunction,
+    period: (i64, i64),
+    step_s: u64,
+) -> Result<SeriesTable, String> {
+    let fetched = database.fetch(function, period, step_s)?;
+    let all = fetched.names.len().max(1);
+    let values = match names.len() == all {
+        true => fetched.cells,
+        false => {
+            let rows = fetched.cells.chunks_exact(all);
+            rows.flat_map(|row| names.iter().map(|&(place, _)| row[place])).collect()
+        }
+    };
+    Ok(SeriesTable {
+        start_s: fetched.start,
+        end_s: fetched.end,
+        step_s: i64::try_from(fetched.step_seconds).unwrap_or(i64::MAX),
+        columns: names.iter().map(|(_, name)| (*name).to_owned()).collect(),
+        values,
+    })
+}
 
-    fn json(&self, path: &str, function: ConsolidationFunction) -> Value {
-        let series = self.names.iter().map(|&(place, name)| {
-            json!({
-                "id": name,
-                "label": name,
-                "mean": Self::values(Some(&self.mean), place),
-                "min": Self::values(self.min.as_ref(), place),
-                "max": Self::values(self.max.as_ref(), place),
-            })
-        });
-        json!({
-            "path": path,
+/// Appends the values of a column as a list.
+fn push_values(out: &mut String, table: Option<&SeriesTable>, column: usize) {
+    let values = table.map_or(&[][..], |table| &table.values);
+    let width = table.map_or(1, |table| table.columns.len().max(1));
+    out.push('[');
+    for (row, value) in values.iter().skip(column).step_by(width).enumerate() {
+        out.push_str(if row > 0 { "," } else { "" });
+        // Writing to a text cannot fail.
+        let _ = write!(out, "{}", number(Some(*value)));
+    }
+    out.push(']');
+}
+
+impl Rows<'_> {
+    /// The answer as a text: as a tree of values it would take many times the memory.
+    fn json(&self, database: &OpenDatabase, function: ConsolidationFunction) -> String {
+        let head = json!({
+            "path": database.path,
             "function": function.name(),
-            "from_ms": ms(self.mean.start),
-            "step_ms": self.mean.step_seconds.saturating_mul(1000),
-            "series": series.collect::<Vec<_>>(),
-        })
+            "from_ms": ms(self.mean.start_s),
+            "step_ms": ms(self.mean.step_s),
+            "unwritten": database.unwritten,
+        });
+        let mut out = head.to_string();
+        out.truncate(out.len() - 1);
+        out.push_str(",\"series\":[");
+        for (column, (_, name)) in self.names.iter().enumerate() {
+            out.push_str(if column > 0 { "," } else { "" });
+            let name = json!(name);
+            let _ = write!(out, "{{\"id\":{name},\"label\":{name}");
+            let lists = [
+                ("mean", Some(&self.mean)),
+                ("min", self.min.as_ref()),
+                ("max", self.max.as_ref()),
+            ];
+            for (list, table) in lists {
+                let _ = write!(out, ",\"{list}\":");
+                push_values(&mut out, table, column);
+            }
+            out.push('}');
+        }
+        out.push_str("]}");
+        out
     }
 
     /// A line for each row and data source that has a value.
     fn csv(&self) -> String {
         let mut csv = Csv::new(&["time_ms", "source", "mean", "min", "max"]);
-        let width = self.mean.names.len().max(1);
-        let step = i64::try_from(self.mean.step_seconds).unwrap_or(i64::MAX);
-        for (row, begin_s) in (0..self.mean.cells.len() / width).zip(0_i64..) {
-            let time_ms = ms(self.mean.start.saturating_add(step.saturating_mul(begin_s)));
-            for &(place, name) in &self.names {
-                let at = row * width + place;
-                if !self.mean.cells[at].is_finite() {
+        let width = self.names.len().max(1);
+        for (row, values) in (0_i64..).zip(self.mean.values.chunks_exact(width)) {
+            let time_ms =
+                ms(self.mean.start_s.saturating_add(self.mean.step_s.saturating_mul(row)));
+            let first = usize::try_from(row).unwrap_or(usize::MAX).saturating_mul(width);
+            for (column, (value, (_, name))) in values.iter().zip(&self.names).enumerate() {
+                if !value.is_finite() {
                     continue;
                 }
-                let of = |series: Option<&FetchedSeries>| {
-                    number(series.and_then(|series| series.cells.get(at).copied()))
+                let of = |table: Option<&SeriesTable>| {
+                    number(table.and_then(|table| table.values.get(first + column).copied()))
                 };
                 csv.line(&[
                     json!(time_ms),
                     json!(name),
-                    of(Some(&self.mean)),
+                    number(Some(*value)),
                     of(self.min.as_ref()),
                     of(self.max.as_ref()),
                 ]);
