@@ -313,7 +313,7 @@ fn paths(given: &[String], quiet: Option<Quiet>) -> anyhow::Result<Vec<Vec<u8>>>
         if resolved.as_os_str() != path.as_str() {
             if !quiet.is_some_and(Quiet::path_resolution) {
                 crate::stderr::message(format_args!(
-                    "requested path {path:?} resolved into {resolved:?}"
+                    "Requested path {path:?} resolved into {resolved:?}"
                 ));
             }
             paths.push(resolved.as_os_str().as_bytes().to_vec());
