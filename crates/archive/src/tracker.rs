@@ -311,7 +311,7 @@ impl Tracker {
         self.take_rows(reading, from_ns, None, &mut AllValues(each))
     }
 
-    /// As [`take`](Self::take).  `before` is the table of the reading before and its fields of texts:
+    /// As [`add_reading`](Self::add_reading).  `before` is the table of the reading before and its fields of texts:
     /// rows that are the same in both are told as such, if the two can be compared.  All fields must
     /// have been asked for.
     pub(crate) fn take_rows(

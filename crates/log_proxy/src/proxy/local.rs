@@ -107,7 +107,7 @@ impl LocalOutputs {
         }
     }
 
-    /// Takes records of a ring, whose stamps are times; they are given on by [`Self::give`].
+    /// Takes records of a ring, whose stamps are times; they are given on by [`Self::pass_records`].
     pub(super) fn add_records(
         &mut self,
         index: usize,
