@@ -22,6 +22,7 @@ pub(crate) mod ioctl;
 pub(crate) mod ipc;
 mod kind;
 pub(crate) mod mapping;
+pub(crate) mod netlink;
 pub(crate) mod network;
 pub(crate) mod numbers;
 pub(crate) mod options;

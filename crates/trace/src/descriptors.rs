@@ -9,6 +9,14 @@ pub struct DescriptorTarget {
     pub details: Option<String>,
 }
 
+/// A netlink socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetlinkSocket {
+    /// Its protocol (`NETLINK_ROUTE`, …); `None` if it is not bound yet, as then `strace` does not
+    /// know it.
+    pub protocol: Option<u32>,
+}
+
 /// Looks up what descriptors point to.
 pub trait Descriptors {
     /// What a descriptor of a process points to; for [`AT_FDCWD`](libc::AT_FDCWD) the working
@@ -17,6 +25,11 @@ pub trait Descriptors {
 
     /// The name of a task, while it exists.
     fn command(&self, _task: i32) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// The netlink socket that a descriptor of a process is now.
+    fn netlink(&self, _process: i32, _descriptor: i32) -> Option<NetlinkSocket> {
         None
     }
 

@@ -13,6 +13,7 @@ pub(crate) mod event;
 pub(crate) mod files;
 pub(crate) mod ioctl;
 pub(crate) mod memory;
+pub(crate) mod netlink;
 pub(crate) mod network;
 pub(crate) mod process;
 

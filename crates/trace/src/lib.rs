@@ -36,7 +36,7 @@ pub use bpf::{Abi, CallId, Histogram, SLOTS, STEPS};
 pub use clock::wall_offset_ns;
 pub use count::{CountCriteria, EventCounts, KernelCounts};
 pub use decode::{Capture, CaptureCount, CapturePhase, CapturedData, ConstantStyle, ValueStyle};
-pub use descriptors::{DescriptorTarget, Descriptors};
+pub use descriptors::{DescriptorTarget, Descriptors, NetlinkSocket};
 pub use event::{Call, CallChanges, EventKind, Memory, Signal, TraceEvent, WaitStatus, error_of};
 pub use line::{
     CallText, LineOptions, PidPrefix, Precision, Printer, Stamp, TimeFormatError, line_of,

@@ -6,8 +6,8 @@
 use proptest::prelude::*;
 use trace::{
     Abi, Call, CallId, CallSet, CallStatuses, ConstantStyle, DescriptorTarget, Descriptors,
-    EventKind, LineOptions, Memory, PidPrefix, Precision, Printer, Signal, Stamp, TraceEvent,
-    ValueStyle, WaitStatus,
+    EventKind, LineOptions, Memory, NetlinkSocket, PidPrefix, Precision, Printer, Signal, Stamp,
+    TraceEvent, ValueStyle, WaitStatus,
 };
 
 /// Memory that holds something made of the address everywhere, or only sometimes.
@@ -48,7 +48,9 @@ impl Memory for Noise {
     }
 }
 
-struct Anything;
+struct Anything {
+    exact: bool,
+}
 
 impl Descriptors for Anything {
     fn target(&self, process: i32, descriptor: i32, details: bool) -> Option<DescriptorTarget> {
@@ -56,8 +58,13 @@ impl Descriptors for Anything {
         Some(DescriptorTarget { path, details: details.then(|| "char 1:3".to_owned()) })
     }
 
+    fn netlink(&self, _process: i32, descriptor: i32) -> Option<NetlinkSocket> {
+        let protocol = u32::try_from(descriptor).ok().map(|number| number % 24);
+        Some(NetlinkSocket { protocol })
+    }
+
     fn is_exact(&self) -> bool {
-        false
+        self.exact
     }
 }
 
@@ -169,6 +176,7 @@ proptest! {
         repeats in any::<bool>(),
     ) {
         let memory = Noise { seed, readable, pattern };
+        let descriptors = Anything { exact: seed % 2 == 0 };
         let mut printer = Printer::new(options);
         let mut begun = None;
         for (thread, time_ns, mut what) in events {
@@ -180,7 +188,7 @@ proptest! {
             }
             let event = TraceEvent { time_ns, thread, process: thread, what };
             let mut out = Vec::new();
-            printer.event(&event, &memory, &Anything, &mut out).unwrap();
+            printer.event(&event, &memory, &descriptors, &mut out).unwrap();
             prop_assert!(out.len() < LINE_MAX, "{} bytes", out.len());
             let is_plain = |byte: &u8| matches!(byte, b'\n' | 0x20..0x7f);
             prop_assert!(out.iter().all(is_plain), "{:?}", String::from_utf8_lossy(&out));

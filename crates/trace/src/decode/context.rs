@@ -4,7 +4,7 @@ use text::integer::{push_hexadecimal, push_i64, push_u64};
 
 use super::{ELEMENTS_MAX, Readout, StructBytes, ValueStyle, put};
 use crate::event::{Call, error_of};
-use crate::{Abi, DescriptorTarget, Memory, flags};
+use crate::{Abi, DescriptorTarget, Memory, NetlinkSocket, flags};
 
 /// Most bytes of a task that are read for one argument: the most that one `read` or `write` moves
 /// in practice, and far more than anybody reads in a line.
@@ -20,6 +20,11 @@ pub(crate) trait DescriptorLookup {
 
     /// `/etc/passwd` for 3, say; the working directory for [`AT_FDCWD`](libc::AT_FDCWD).
     fn target(&self, descriptor: i32) -> Option<DescriptorTarget>;
+
+    /// The netlink socket that a descriptor is, as far as that is certain.
+    fn netlink(&self, _descriptor: i32) -> Option<NetlinkSocket> {
+        None
+    }
 }
 
 impl DescriptorLookup for () {

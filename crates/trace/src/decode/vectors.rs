@@ -2,7 +2,7 @@
 
 use super::{
     ArgumentKind, CaptureCount, CapturePhase, CapturedData, DecodeContext, ELEMENTS_MAX, Outcome,
-    Reads, StructBytes, address, put,
+    Reads, StructBytes, address, netlink, put,
 };
 use crate::flags::network as names;
 
@@ -11,7 +11,18 @@ pub(crate) fn vectors(
     context: &mut DecodeContext<'_>,
     address: u64,
     count: u64,
+    left: Option<u64>,
+) {
+    vectors_of(context, address, count, left, data_or_empty);
+}
+
+/// As [`vectors`]; `write` writes the data of each.
+fn vectors_of(
+    context: &mut DecodeContext<'_>,
+    address: u64,
+    count: u64,
     mut left: Option<u64>,
+    write: impl Fn(&mut DecodeContext<'_>, u64, u64),
 ) {
     context.array::<16>(address, count, |context, bytes| {
         let length = bytes.u64(8);
@@ -20,7 +31,7 @@ pub(crate) fn vectors(
             Some(left) => {
                 let shown = length.min(*left);
                 *left -= shown;
-                data_or_empty(context, bytes.u64(0), shown);
+                write(context, bytes.u64(0), shown);
             }
             None => context.pointer(bytes.u64(0)),
         }
@@ -91,7 +102,11 @@ fn message(
         _ => put!(context, ", msg_namelen={}", name_length as i32),
     }
     context.put(", msg_iov=");
-    vectors(context, bytes.u64(16), bytes.u64(24), left);
+    let socket = netlink::socket_of(context);
+    vectors_of(context, bytes.u64(16), bytes.u64(24), left, |context, at, length| match socket {
+        Some(socket) if length > 0 => netlink::messages(context, socket, at, length),
+        _ => data_or_empty(context, at, length),
+    });
     put!(context, ", msg_iovlen={}", bytes.u64(24));
     let control_length = bytes.u64(40);
     if control_length > 0 {

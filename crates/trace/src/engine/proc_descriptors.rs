@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::FileType;
 
-use crate::{DescriptorTarget, Descriptors};
+use crate::{DescriptorTarget, Descriptors, NetlinkSocket};
 
 /// Looks descriptors up in `/proc`.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +53,12 @@ impl Descriptors for LiveDescriptors {
             if task > 0 { fs::read(format!("/proc/{task}/comm")).ok()? } else { return None };
         name.pop_if(|last| *last == b'\n');
         Some(name)
+    }
+
+    fn netlink(&self, process: i32, descriptor: i32) -> Option<NetlinkSocket> {
+        let link = format!("/proc/{process}/fd/{descriptor}");
+        let inode = inode_of(fs::read_link(&link).ok()?.as_os_str().as_bytes())?;
+        sockets::netlink(process, &link, inode)
     }
 
     fn is_exact(&self) -> bool {

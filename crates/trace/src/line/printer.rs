@@ -12,7 +12,7 @@ use super::tracker::Tracker;
 use crate::decode::{DescriptorLookup, SavedWords, ValueStyle};
 use crate::event::{Call, EventKind, TraceEvent};
 use crate::tasks::TaskMap;
-use crate::{CallChanges, CallId, DescriptorTarget, Descriptors, Memory};
+use crate::{CallChanges, CallId, DescriptorTarget, Descriptors, Memory, NetlinkSocket};
 
 /// A call that a task is in.
 pub(super) struct Pending {
@@ -223,6 +223,15 @@ impl DescriptorLookup for TaskLookup<'_> {
 
     fn command(&self, task: i32) -> Option<Vec<u8>> {
         self.descriptors.command(task)
+    }
+
+    fn netlink(&self, descriptor: i32) -> Option<NetlinkSocket> {
+        // A later look could find another socket, whose messages have other names.
+        if self.descriptors.is_exact() {
+            self.descriptors.netlink(self.process, descriptor)
+        } else {
+            None
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::decode::{
     control::{FUTEX, FUTEX_ARGUMENT},
     ioctl::{ARGUMENT as IOCTL, REQUEST},
     ipc::EVENT,
+    netlink::{RECEIVED, SENT},
     network::{PAIR_OUT, PROTOCOL, TYPE},
     numbers::{FD, HEX, HEX32, INT, POINTER, POINTER_OUT, SIGNAL, SIZE, UINT},
     options::{OPTION, VALUE_IN, VALUE_OUT},
@@ -19,7 +20,7 @@ use crate::decode::{
         ACTION_IN, ACTION_OUT, FRAME_MASK, SET_IN, SET_IN_2, SET_IN_3, SET_OUT, SIGINFO_IN,
         SIGINFO_OUT, STACK_IN, STACK_OUT,
     },
-    text::{BYTES_IN, BYTES_OUT, RANDOM_OUT},
+    text::RANDOM_OUT,
     time::{
         ITIMERSPEC_IN, ITIMERSPEC_OUT, ITIMERVAL_IN, ITIMERVAL_OUT, REMAINDER, TIME_OUT,
         TIMESPEC_IN, TIMESPEC_OUT, TIMEVAL_IN, TIMEVAL_OUT, ZONE_IN, ZONE_OUT,
@@ -47,8 +48,8 @@ pub(super) static CALLS: &[SyscallEntry] = calls! {
     socket(name(&n::FAMILY), TYPE, PROTOCOL) -> DESCRIPTOR [NETWORK];
     connect(FD, ADDRESS_IN, INT) -> DECIMAL [NETWORK];
     accept(FD, ADDRESS_OUT, LENGTH_INOUT) -> DESCRIPTOR [NETWORK];
-    sendto(FD, BYTES_IN, SIZE, bits(&n::MESSAGE), ADDRESS_IN, INT) -> DECIMAL [NETWORK];
-    recvfrom(FD, BYTES_OUT, SIZE, bits(&n::MESSAGE), ADDRESS_OUT, LENGTH_INOUT) -> DECIMAL [NETWORK];
+    sendto(FD, SENT, SIZE, bits(&n::MESSAGE), ADDRESS_IN, INT) -> DECIMAL [NETWORK];
+    recvfrom(FD, RECEIVED, SIZE, bits(&n::MESSAGE), ADDRESS_OUT, LENGTH_INOUT) -> DECIMAL [NETWORK];
     sendmsg(FD, SOCKET_MESSAGE_IN, bits(&n::MESSAGE)) -> DECIMAL [NETWORK];
     recvmsg(FD, SOCKET_MESSAGE_OUT, bits(&n::MESSAGE)) -> DECIMAL [NETWORK];
     shutdown(FD, name(&n::SHUTDOWN)) -> DECIMAL [NETWORK];

@@ -8,10 +8,12 @@ use std::process::Stdio;
 
 use regex::{Captures, Regex};
 use testkit::{Deadline, PATIENCE};
-use trace::engine::{FollowScope, PtraceEngine, RunResult, TraceEngine, TracedCommand};
+use trace::engine::{
+    FollowScope, LiveDescriptors, PtraceEngine, RunResult, TraceEngine, TracedCommand,
+};
 use trace::{
     CallSet, CallStatus, CallStatuses, DescriptorTarget, Descriptors, Expression, LineOptions,
-    PidPrefix, Printer,
+    NetlinkSocket, PidPrefix, Printer,
 };
 
 use super::{ready, script};
@@ -66,6 +68,10 @@ impl Descriptors for Live {
         };
         let path = std::fs::read_link(path).ok()?;
         Some(DescriptorTarget { path: path.as_os_str().as_bytes().to_vec(), details: None })
+    }
+
+    fn netlink(&self, process: i32, descriptor: i32) -> Option<NetlinkSocket> {
+        LiveDescriptors { are_stopped: true }.netlink(process, descriptor)
     }
 
     fn is_exact(&self) -> bool {
@@ -360,6 +366,19 @@ fn calls_of_every_subject() {
         &["-X", "verbose", "-v"],
     ] {
         compare(&["perl", &work, "FOLDER"], options, nothing);
+    }
+}
+
+#[test]
+fn messages_of_netlink() {
+    if !ready(&["perl"]) {
+        return;
+    }
+    let work = script("netlink.pl");
+    let alone = std::process::Command::new("perl").arg(&work).output().unwrap();
+    assert!(alone.status.success(), "{alone:?}");
+    for options in [&[][..], &["-s", "8"], &["-v", "-x"], &["-X", "verbose"], &["-X", "raw"]] {
+        compare(&["perl", &work], options, nothing);
     }
 }
 

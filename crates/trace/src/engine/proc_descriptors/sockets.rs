@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
 
+use crate::NetlinkSocket;
 use crate::decode::text::{Quote, escape};
 
 /// Protocols that strace shows by name; other sockets stay `socket:[4711]`.
@@ -46,11 +47,8 @@ const LINES_MAX: usize = 1 << 16;
 
 /// Describes a socket of a process; `link` is its descriptor in `/proc`.
 pub(super) fn describe(process: i32, link: &str, inode: u64) -> Option<Vec<u8>> {
-    let mut name = [0; 32];
-    let length = rustix::fs::getxattr(link, "system.sockprotoname", &mut name).ok()?;
-    let name = name.get(..length)?.split(|byte| *byte == 0).next()?;
-    let protocol = PROTOCOLS.iter().find(|protocol| protocol.as_bytes() == name)?;
-    let known = match *protocol {
+    let protocol = protocol_of(link)?;
+    let known = match protocol {
         "TCP" => internet(process, "tcp", inode),
         "TCPv6" => internet(process, "tcp6", inode),
         "UDP" => internet(process, "udp", inode),
@@ -61,6 +59,20 @@ pub(super) fn describe(process: i32, link: &str, inode: u64) -> Option<Vec<u8>> 
     };
     let known = known.unwrap_or_else(|| inode.to_string().into_bytes());
     Some([protocol.as_bytes(), b":[", &known, b"]"].concat())
+}
+
+/// The name of a socket's protocol, if it is one of [`PROTOCOLS`].
+fn protocol_of(link: &str) -> Option<&'static str> {
+    let mut name = [0; 32];
+    let length = rustix::fs::getxattr(link, "system.sockprotoname", &mut name).ok()?;
+    let name = name.get(..length)?.split(|byte| *byte == 0).next()?;
+    PROTOCOLS.iter().copied().find(|protocol| protocol.as_bytes() == name)
+}
+
+/// The netlink socket that a descriptor of a process is.
+pub(super) fn netlink(process: i32, link: &str, inode: u64) -> Option<NetlinkSocket> {
+    (protocol_of(link)? == "NETLINK")
+        .then(|| NetlinkSocket { protocol: bound(process, inode).map(|(protocol, _)| protocol) })
 }
 
 /// Finds the line of a table of `/proc/PID/net` that has the inode in this column.
@@ -118,15 +130,20 @@ fn address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(host, port))
 }
 
-/// The protocol and the port of a netlink socket.
+/// The protocol and the port of a netlink socket, as text.
 fn bus(process: i32, inode: u64) -> Option<Vec<u8>> {
+    let (protocol, port) = bound(process, inode)?;
+    let name = NETLINK.get(protocol as usize).filter(|name| !name.is_empty())?;
+    Some(format!("{name}:{port}").into_bytes())
+}
+
+/// The protocol and the port of a netlink socket; one that is not bound has none.
+fn bound(process: i32, inode: u64) -> Option<(u32, i64)> {
     line_of(process, "netlink", 9, inode, |line| {
         let mut words = line.split_ascii_whitespace().skip(1);
-        let protocol: usize = words.next()?.parse().ok()?;
-        let name = NETLINK.get(protocol).filter(|name| !name.is_empty())?;
-        let port = words.next()?;
-        // A socket that is not bound has no port, and is shown by its inode.
-        (port != "0").then(|| format!("{name}:{port}").into_bytes())
+        let protocol = words.next()?.parse().ok()?;
+        let port = words.next()?.parse().ok()?;
+        (port != 0).then_some((protocol, port))
     })
 }
 
