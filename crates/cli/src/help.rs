@@ -147,12 +147,12 @@ Exit codes: 0 the verdict is fine; 1 it is not; 2 an error.";
 
 /// Below the help of `whit link`.
 pub(crate) const LINK: &str = "\
-Example:
+Examples:
   whit link ~/bin        # ~/bin/collectl and ~/bin/strace now run whit";
 
 /// Below the help of `whit serve`.
 pub(crate) const SERVE: &str = "\
-Example:
+Examples:
   whit serve /var/log/whit
   curl 'http://127.0.0.1:9797/api/v1/query?query=rate(node_intr_total[1m])'
   whit serve --databases /var/lib/rrd --device-pages /var/www/mrtg /var/log/whit
@@ -272,6 +272,9 @@ Examples:
   whit log tail -c central.example.org:4515 --secret-file /etc/whit/log.secret
   whit log query --from 2026-11-22T20:00 -g 'CONTROL/*' -f acs
   whit log query --from -1h -l WARNING loki=http://127.0.0.1:3100
+  whit log export --from -1d -o day.xml -f acs
+  whit log stats --from -1h                  # by level, host, process and logger
+  whit log recover                           # what dead processes left in their rings
   whit log view                              # on a terminal; also a FILE.xml of ACS, or -c ADDRESS
   whit log level 'CONTROL/*' DEBUG           # while the processes run
   whit log verify                            # sent = received, nothing twice

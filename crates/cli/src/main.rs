@@ -198,7 +198,7 @@ fn parse(words: &[OsString], abbreviates: bool) -> Result<Arguments, clap::Error
     }
     let mut command = Arguments::command();
     if words.iter().any(|word| word == "help" || word == "--help" || word == "-h") {
-        command = help::fitted(command);
+        command = help::fitted(completion::examples::with_examples(command));
     }
     if abbreviates {
         for verb in ["record", "play"] {

@@ -291,3 +291,33 @@ fn slabs_as_a_whole_and_changes_of_memory_are_collectls() {
         assert_eq!(exact, collectl(&alpha, switches), "{switches}");
     }
 }
+
+#[test]
+fn a_disk_of_which_the_weighted_time_alone_moves_did_nothing() {
+    let text = std::fs::read_to_string(recording("gamma-20260101-100000.raw")).unwrap();
+    let mut lines: Vec<&str> = text.lines().take(75).collect();
+    let is_sdb = |line: &&str| line.starts_with("disk    8      16 sdb ");
+    let readings: Vec<usize> = (0..lines.len()).filter(|&at| is_sdb(&lines[at])).collect();
+    let weighted = lines[readings[1]].replace(" 61896", " 61899");
+    lines[readings[2]] = &weighted;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gamma-20260101-100000.raw");
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let shown = whit(&path, "-sD --dskopts z");
+    assert_eq!((shown.matches("sda ").count(), shown.matches("sdb ").count()), (2, 1), "{shown}");
+    if has_collectl() {
+        assert_eq!(shown, collectl(&path, "-sD --dskopts z"));
+    }
+}
+
+#[test]
+fn switches_of_processes_go_with_any_selection() {
+    let gamma = recording("gamma-20260101-100000.raw");
+    let plain = whit(&gamma, "-sc");
+    for switches in ["--procopts w", "--procstate R", "--passwd /etc/passwd"] {
+        assert_eq!(whit(&gamma, &format!("-sc {switches}")), plain, "{switches}");
+        if has_collectl() {
+            assert_eq!(collectl(&gamma, &format!("-sc {switches}")), plain, "{switches}");
+        }
+    }
+}

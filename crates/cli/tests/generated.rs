@@ -23,12 +23,17 @@ fn man_pages_have_a_date_a_synopsis_of_one_line_and_examples() {
     let (_, synopsis) = play.split_once(".SH SYNOPSIS\n").unwrap();
     assert!(synopsis.starts_with("whit play [OPTIONS] [FILE]...\n."), "{synopsis}");
     assert!(play.contains(".SH \"EXAMPLES\"\n.nf\n  whit play "), "{play}");
-    for name in
-        ["whit.1", "whit-record.1", "whit-run.1", "whit-trace.1", "whit-rrd.1", "whit-top.1"]
-    {
-        assert!(page(name).contains(".SH \"EXAMPLES\""), "{name}");
+    for file in fs::read_dir(folder.path()).unwrap().flatten() {
+        let name = file.file_name().into_string().unwrap();
+        assert!(page(&name).contains(".SH \"EXAMPLES\""), "{name}");
+        let foot = format!("2023-11-14 \"whit {}\"", env!("CARGO_PKG_VERSION"));
+        let title = page(&name).lines().find(|line| line.starts_with(".TH ")).unwrap().to_owned();
+        assert!(title.replace("\"2023-11-14\"", "2023-11-14").contains(&foot), "{title}");
     }
-    assert!(folder.path().join("whit-log-query.1").exists());
+    let query = page("whit-log-query.1");
+    let (_, examples) = query.split_once(".SH \"EXAMPLES\"\n.nf\n").unwrap();
+    let examples = examples.split(".fi").next().unwrap().trim_end();
+    assert!(examples.lines().all(|line| line.starts_with("  whit log query ")), "{examples}");
     assert!(!fs::read_dir(folder.path()).unwrap().flatten().any(|file| {
         let name = file.file_name().into_string().unwrap();
         // A line that begins with a dot is a request of troff.

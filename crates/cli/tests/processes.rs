@@ -238,7 +238,6 @@ fn what_makes_no_sense_is_refused() {
         (vec!["play", recording, "-sZ", "--procopts", "im"], "exclude each other"),
         (vec!["play", recording, "-sZ", "--procfilt", "x1"], "must begin with one of"),
         (vec!["play", recording, "-sZ", "--procstate", "Q"], "unknown letter"),
-        (vec!["play", recording, "-sc", "--procfilt", "p1"], "is for processes"),
         (vec!["play", recording, "-sZ", "--passwd", "/none"], "cannot read the file"),
     ] {
         let output = whit(&arguments);

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod argument;
+pub mod examples;
 mod fields;
 mod hosts;
 mod instances;

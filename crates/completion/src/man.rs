@@ -12,10 +12,21 @@ use clap_mangen::Man;
 /// # Errors
 /// If a page cannot be written; its path is in the error.
 pub fn write_pages(command: &Command, date: &str, to: &Path) -> io::Result<()> {
+    let program = command.render_version();
+    write_below(command, &Origin { program: program.trim_end(), date }, to)
+}
+
+/// What stands at the foot of each page.
+struct Origin<'a> {
+    program: &'a str,
+    date: &'a str,
+}
+
+fn write_below(command: &Command, origin: &Origin<'_>, to: &Path) -> io::Result<()> {
     for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
-        write_pages(verb, date, to)?;
+        write_below(verb, origin, to)?;
     }
-    let man = Man::new(command.clone()).date(date);
+    let man = Man::new(command.clone()).date(origin.date).source(origin.program);
     let path = to.join(man.get_filename());
     let mut page = Vec::new();
     man.render_title(&mut page)?;

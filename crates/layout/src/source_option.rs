@@ -138,7 +138,7 @@ pub type ParseOption = fn(&str) -> Result<OptionValue, Box<dyn Error + Send + Sy
 pub enum Idle {
     /// It is accepted with a note on stderr; collectl accepts it silently.
     Noted,
-    /// It is refused, as by collectl; the text is what the option is for (`processes`).
+    /// It is refused, as by collectl; the text is what the option is for (`interfaces`).
     Refused(&'static str),
 }
 

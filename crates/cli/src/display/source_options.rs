@@ -280,6 +280,9 @@ mod tests {
         assert_eq!(given.idle(&"cD".into()), noted);
         assert_eq!(given.idle(&"n".into()).len(), 2);
         assert!(given.idle(&",cpu_core,DISK".into()).is_empty());
+        let given = ShownSourceArguments::of(&[("procstate", "R"), ("procopts", "w")]);
+        assert!(given.check(&"c".into(), "").is_ok() && given.idle(&"Z".into()).is_empty());
+        assert_eq!(given.idle(&"c".into())[0], "--procopts is for -sZ and changes nothing here");
     }
 
     #[test]
@@ -288,7 +291,6 @@ mod tests {
             ("netopts", "e", "c", "n", "--netopts is for interfaces: -sn and -sN"),
             ("netopts", "w8", "n", "N", "--netopts w is for -sN"),
             ("tcpfilt", "i", "c", "T", "--tcpfilt is for the TCP/IP stack: -st and -sT"),
-            ("procstate", "R", "c", "Z", "--procstate is for processes: -sZ"),
             ("dskopts", "p", "d", "D", "--dskopts f, p and z are for -sD"),
         ] {
             let given = ShownSourceArguments::of(&[(option, text)]);

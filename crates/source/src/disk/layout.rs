@@ -234,8 +234,11 @@ fn is_exception_on_screen(row: &Row<'_>) -> bool {
     if row.exact() { is_busy(row) } else { is_exception(row) }
 }
 
+/// Whether a line of it would be zeros, as `--dskopts z` leaves out.  The weighted time alone shows
+/// nothing: it moves with requests that are no reads and writes, discards and flushes, and the queue
+/// is its part in the busy time.
 fn did_nothing(row: &Row<'_>) -> bool {
-    const MOVING: [usize; 8] = [
+    const MOVING: [usize; 7] = [
         READS,
         READS_MERGED,
         READ_SECTORS,
@@ -243,7 +246,6 @@ fn did_nothing(row: &Row<'_>) -> bool {
         WRITES_MERGED,
         WRITE_SECTORS,
         BUSY_MS,
-        WEIGHTED_MS,
     ];
     MOVING.iter().all(|&field| delta(row, field) == Some(0.0))
 }

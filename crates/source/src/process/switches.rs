@@ -10,7 +10,7 @@ use crate::process_options::ProcessOptions;
 
 /// The members that most of them share.
 const OPTION: SourceOption =
-    SourceOption { letters: "Z", idle: Idle::Refused("processes"), ..SourceOption::EMPTY };
+    SourceOption { letters: "Z", idle: Idle::Noted, ..SourceOption::EMPTY };
 
 pub(crate) static PROCESS_FILTER: SourceOption = SourceOption {
     name: "procfilt",
