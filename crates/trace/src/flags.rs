@@ -15,7 +15,9 @@ pub(crate) mod ioctl;
 pub(crate) mod memory;
 pub(crate) mod netlink;
 pub(crate) mod network;
+pub(crate) mod perf;
 pub(crate) mod process;
+pub(crate) mod ring;
 
 /// A set of flags.
 #[derive(Debug)]

@@ -155,6 +155,8 @@ pub(crate) const PRCTL: ArgumentKind = ArgumentKind::new(|context, index| {
         b'D' => context.constant(&names::DUMPABLE, value),
         b'M' => context.constant(&names::SECCOMP_MODE, value),
         b'f' if context.argument(1) == 2 => filter(context, value),
+        // A filter is all that a mode has.
+        b'x' if option == 22 && context.argument(1) == 2 => return Outcome::Skip,
         b'C' => context.constant(&names::CAPABILITY, value),
         b'A' if matches!(context.argument(1), 1..=3) => context.constant(&names::CAPABILITY, value),
         b't' => context.constant(&names::TSC, value),

@@ -6,7 +6,10 @@ impl DecodeContext<'_> {
     /// Writes a descriptor and, if asked for, what it points to.
     pub(crate) fn descriptor(&mut self, descriptor: i32) {
         self.signed_number(descriptor.into());
-        self.target_of(descriptor);
+        // The number of the working directory means it only where a directory is asked for.
+        if descriptor >= 0 {
+            self.target_of(descriptor);
+        }
     }
 
     /// Writes what a descriptor points to, if `-y` asks for it.

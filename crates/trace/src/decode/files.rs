@@ -1,8 +1,8 @@
 //! Calls on files: how they are opened, listed, copied.
 
 use super::{
-    ArgumentKind, CapturePhase, ConstantStyle, DecodeContext, Outcome, StructBytes, numbers, put,
-    reads,
+    ArgumentKind, CaptureCount, CapturePhase, ConstantStyle, DecodeContext, Outcome, StructBytes,
+    numbers, put, reads, text,
 };
 use crate::flags::files as names;
 
@@ -303,3 +303,43 @@ pub(crate) const FANOTIFY_INIT: ArgumentKind = ArgumentKind::new(|context, index
     }
     Outcome::Done
 });
+
+/// The key of `fsconfig`; commands without a value have none.
+pub(crate) const CONFIG_KEY: ArgumentKind =
+    ArgumentKind::new(|context, index| match context.argument(1) & 0xffff_ffff {
+        0..=5 => text::NAME.write(context, index),
+        _ => numbers::POINTER.write(context, index),
+    })
+    .reading(&[reads::TEXT])
+    .of_any_width();
+
+/// The value of `fsconfig`, which depends on the command; the next argument is the length of bytes.
+pub(crate) const CONFIG_VALUE: ArgumentKind = ArgumentKind::new(|context, index| {
+    match context.argument(1) & 0xffff_ffff {
+        1 => text::NAME.write(context, index),
+        2 => {
+            let length = context.argument(index + 1) as i32;
+            let Ok(length) = u64::try_from(length) else {
+                return numbers::POINTER.write(context, index);
+            };
+            let style = context.style.hex_texts;
+            // Bytes are no text, whatever is in them.
+            context.style.hex_texts = 2;
+            context.data(context.argument(index), length);
+            context.style.hex_texts = style;
+            Outcome::Done
+        }
+        3 | 4 => text::PATH.write(context, index),
+        _ => numbers::POINTER.write(context, index),
+    }
+})
+.reading(&[reads::TEXT, reads::data(CapturePhase::Enter, CaptureCount::Argument(1))])
+.of_any_width();
+
+/// The last argument of `fsconfig`: a length, a directory, a descriptor.
+pub(crate) const CONFIG_AUXILIARY: ArgumentKind =
+    ArgumentKind::new(|context, index| match context.argument(1) & 0xffff_ffff {
+        3 | 4 => numbers::DIRFD.write(context, index),
+        5 => numbers::FD.write(context, index),
+        _ => numbers::INT.write(context, index),
+    });

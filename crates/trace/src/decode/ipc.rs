@@ -1,7 +1,9 @@
 //! System V and POSIX shared memory, semaphores and message queues.
 
+use super::structure::{Field, Form, u32_at};
 use super::{
-    ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, numbers::Mode, put, reads,
+    ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, numbers, numbers::Mode, put,
+    reads,
 };
 use crate::flags::{Flags, Names, files, memory as names};
 
@@ -73,6 +75,187 @@ pub(crate) const SEMAPHORE_CONTROL: ArgumentKind = ArgumentKind::new(|context, i
     command(context, index, &names::SEMAPHORE_CONTROL);
     Outcome::Done
 });
+
+/// Changes the owner and the mode; 1 to 3 mean the same to `shmctl`, `msgctl` and `semctl`.
+const SET: u64 = 1;
+/// Asks for what there is of one.
+const STATUS: u64 = 2;
+/// Asks for the limits.
+const LIMITS: u64 = 3;
+
+fn mode(context: &mut DecodeContext<'_>, bytes: &[u8]) {
+    put!(context, "{}", Mode(u32_at(bytes, 20) as u16));
+}
+
+/// The owner and the mode, which can be changed.
+static PERMISSION_SET: [Field; 3] = [
+    Field::new("uid", 4, Form::Unsigned),
+    Field::new("gid", 8, Form::Unsigned),
+    Field::new("mode", 20, Form::By(mode)),
+];
+
+/// `struct ipc64_perm`.
+static PERMISSION: [Field; 6] = [
+    Field::new("uid", 4, Form::Unsigned),
+    Field::new("gid", 8, Form::Unsigned),
+    Field::new("mode", 20, Form::By(mode)),
+    Field::new("key", 0, Form::Signed),
+    Field::new("cuid", 12, Form::Unsigned),
+    Field::new("cgid", 16, Form::Unsigned),
+];
+
+static SHARED: [Field; 7] = [
+    Field::new("shm_segsz", 48, Form::UnsignedLong),
+    Field::new("shm_cpid", 80, Form::Signed),
+    Field::new("shm_lpid", 84, Form::Signed),
+    Field::new("shm_nattch", 88, Form::UnsignedLong),
+    Field::new("shm_atime", 56, Form::Long),
+    Field::new("shm_dtime", 64, Form::Long),
+    Field::new("shm_ctime", 72, Form::Long),
+];
+
+static SHARED_LIMITS: [Field; 5] = [
+    Field::new("shmmax", 0, Form::UnsignedLong),
+    Field::new("shmmin", 8, Form::UnsignedLong),
+    Field::new("shmmni", 16, Form::UnsignedLong),
+    Field::new("shmseg", 24, Form::UnsignedLong),
+    Field::new("shmall", 32, Form::UnsignedLong),
+];
+
+static SHARED_USE: [Field; 6] = [
+    Field::new("used_ids", 0, Form::Signed),
+    Field::new("shm_tot", 8, Form::UnsignedLong),
+    Field::new("shm_rss", 16, Form::UnsignedLong),
+    Field::new("shm_swp", 24, Form::UnsignedLong),
+    Field::new("swap_attempts", 32, Form::UnsignedLong),
+    Field::new("swap_successes", 40, Form::UnsignedLong),
+];
+
+static QUEUE: [Field; 7] = [
+    Field::new("msg_stime", 48, Form::Long),
+    Field::new("msg_rtime", 56, Form::Long),
+    Field::new("msg_ctime", 64, Form::Long),
+    Field::new("msg_qnum", 80, Form::UnsignedLong),
+    Field::new("msg_qbytes", 88, Form::UnsignedLong),
+    Field::new("msg_lspid", 96, Form::Signed),
+    Field::new("msg_lrpid", 100, Form::Signed),
+];
+
+static QUEUE_SET: [Field; 1] = [Field::new("msg_qbytes", 88, Form::UnsignedLong)];
+
+static QUEUE_LIMITS: [Field; 8] = [
+    Field::new("msgpool", 0, Form::Signed),
+    Field::new("msgmap", 4, Form::Signed),
+    Field::new("msgmax", 8, Form::Signed),
+    Field::new("msgmnb", 12, Form::Signed),
+    Field::new("msgmni", 16, Form::Signed),
+    Field::new("msgssz", 20, Form::Signed),
+    Field::new("msgtql", 24, Form::Signed),
+    Field::new(
+        "msgseg",
+        28,
+        Form::By(|context, bytes| context.number(u64::from(u32_at(bytes, 28) & 0xffff))),
+    ),
+];
+
+static SEMAPHORES: [Field; 3] = [
+    Field::new("sem_otime", 48, Form::Long),
+    Field::new("sem_ctime", 64, Form::Long),
+    Field::new("sem_nsems", 80, Form::UnsignedLong),
+];
+
+static SEMAPHORE_LIMITS: [Field; 10] = [
+    Field::new("semmap", 0, Form::Signed),
+    Field::new("semmni", 4, Form::Signed),
+    Field::new("semmns", 8, Form::Signed),
+    Field::new("semmnu", 12, Form::Signed),
+    Field::new("semmsl", 16, Form::Signed),
+    Field::new("semopm", 20, Form::Signed),
+    Field::new("semume", 24, Form::Signed),
+    Field::new("semusz", 28, Form::Signed),
+    Field::new("semvmx", 32, Form::Signed),
+    Field::new("semaem", 36, Form::Signed),
+];
+
+/// Writes an object: its permission, called `name`, and its own fields.
+fn object<const N: usize>(
+    context: &mut DecodeContext<'_>,
+    address: u64,
+    name: &str,
+    permission: &[Field],
+    list: &[Field],
+) {
+    context.structure::<N>(address, |context, bytes| {
+        put!(context, "{{{name}={{");
+        context.fields(&bytes.0, permission);
+        context.put("}");
+        if !list.is_empty() {
+            context.put(", ");
+            context.fields(&bytes.0, list);
+        }
+        context.put("}");
+    });
+}
+
+/// The structure of `shmctl`; the argument before is the operation.
+pub(crate) const SHARED_DATA: ArgumentKind = ArgumentKind::new(|context, index| {
+    const SIZE: usize = 112;
+    match context.argument(index - 1) & 0xffff_ffff {
+        SET => object::<SIZE>(context, context.argument(index), "shm_perm", &PERMISSION_SET, &[]),
+        STATUS | 13 | 15 => {
+            return context.at_exit(index, |context, address| {
+                object::<SIZE>(context, address, "shm_perm", &PERMISSION, &SHARED);
+            });
+        }
+        LIMITS => {
+            return context.at_exit(index, |context, at| context.record::<72>(at, &SHARED_LIMITS));
+        }
+        14 => return context.at_exit(index, |context, at| context.record::<48>(at, &SHARED_USE)),
+        _ => return numbers::POINTER_OUT.write(context, index),
+    }
+    Outcome::Done
+})
+.reading(&[reads::fixed(CapturePhase::Both, 112)]);
+
+/// The structure of `msgctl`; the argument before is the operation.
+pub(crate) const QUEUE_DATA: ArgumentKind = ArgumentKind::new(|context, index| {
+    const SIZE: usize = 120;
+    let address = context.argument(index);
+    match context.argument(index - 1) & 0xffff_ffff {
+        SET => object::<SIZE>(context, address, "msg_perm", &PERMISSION_SET, &QUEUE_SET),
+        STATUS | 11 | 13 => {
+            return context.at_exit(index, |context, address| {
+                object::<SIZE>(context, address, "msg_perm", &PERMISSION, &QUEUE);
+            });
+        }
+        LIMITS | 12 => {
+            return context.at_exit(index, |context, at| context.record::<32>(at, &QUEUE_LIMITS));
+        }
+        _ => return numbers::POINTER_OUT.write(context, index),
+    }
+    Outcome::Done
+})
+.reading(&[reads::fixed(CapturePhase::Both, 120)]);
+
+/// The structure of `semctl`, or a number; the argument before is the operation.
+pub(crate) const SEMAPHORE_DATA: ArgumentKind = ArgumentKind::new(|context, index| {
+    const SIZE: usize = 104;
+    match context.argument(index - 1) & 0xffff_ffff {
+        SET => object::<SIZE>(context, context.argument(index), "sem_perm", &PERMISSION_SET, &[]),
+        STATUS | 18 | 20 => {
+            return context.at_exit(index, |context, address| {
+                object::<SIZE>(context, address, "sem_perm", &PERMISSION, &SEMAPHORES);
+            });
+        }
+        LIMITS | 19 => {
+            return context
+                .at_exit(index, |context, at| context.record::<40>(at, &SEMAPHORE_LIMITS));
+        }
+        _ => return numbers::POINTER.write(context, index),
+    }
+    Outcome::Done
+})
+.reading(&[reads::fixed(CapturePhase::Both, 104)]);
 
 fn operation(context: &mut DecodeContext<'_>, bytes: &StructBytes<6>) {
     static FLAGS: Flags = Flags {

@@ -6,7 +6,7 @@
 
 use super::{ArgumentKind, ConstantStyle, DecodeContext, Outcome, Write, numbers, put};
 use crate::event::error_of;
-use crate::flags::{Flags, errors, files, process};
+use crate::flags::{Flags, errors, event, files, process};
 
 /// Writes a result after `= `.
 pub(crate) fn write(kind: &ArgumentKind, context: &mut DecodeContext<'_>, result: i64) {
@@ -142,6 +142,15 @@ pub(crate) const SCHEDULER: ArgumentKind = ArgumentKind::new(|context, _| {
         context.put("|SCHED_RESET_ON_FORK");
     }
     context.put(")");
+    Outcome::Done
+});
+
+/// The state of a clock: `5 (TIME_ERROR)`.
+pub(crate) const CLOCK_STATE: ArgumentKind = ArgumentKind::new(|context, _| {
+    context.signed_number(value(context));
+    if let Some(name) = event::CLOCK_RESULT.get(value(context) as u64) {
+        put!(context, " ({name})");
+    }
     Outcome::Done
 });
 

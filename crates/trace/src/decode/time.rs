@@ -2,7 +2,9 @@
 
 use calendar::CivilTime;
 
+use super::structure::{Field, Form, u64_at};
 use super::{ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, put, reads};
+use crate::flags::event as names;
 
 fn timespec(context: &mut DecodeContext<'_>, bytes: &StructBytes<16>) {
     put!(context, "{{tv_sec={}, tv_nsec={}}}", bytes.i64(0), bytes.u64(8));
@@ -130,6 +132,50 @@ pub(crate) const ITIMERSPEC_OUT: ArgumentKind = ArgumentKind::new(|context, inde
     context.filled(index, |context, bytes| interval(context, bytes, timespec))
 })
 .reading(&[reads::fixed(CapturePhase::Exit, 32)]);
+
+/// `struct timex`.
+static ADJUSTMENT: [Field; 20] = [
+    Field::new("modes", 0, Form::By(|context, bytes| modes(context, u64_at(bytes, 0)))),
+    Field::new("offset", 8, Form::Long),
+    Field::new("freq", 16, Form::Long),
+    Field::new("maxerror", 24, Form::UnsignedLong),
+    Field::new("esterror", 32, Form::UnsignedLong),
+    Field::new("status", 40, Form::Flags(&names::CLOCK_STATUS)),
+    Field::new("constant", 48, Form::Long),
+    Field::new("precision", 56, Form::UnsignedLong),
+    Field::new("tolerance", 64, Form::Long),
+    Field::new("time", 72, Form::By(adjusted_time)),
+    Field::new("tick", 88, Form::Long),
+    Field::new("ppsfreq", 96, Form::Long),
+    Field::new("jitter", 104, Form::Long),
+    Field::new("shift", 112, Form::Signed),
+    Field::new("stabil", 120, Form::Long),
+    Field::new("jitcnt", 128, Form::Long),
+    Field::new("calcnt", 136, Form::Long),
+    Field::new("errcnt", 144, Form::Long),
+    Field::new("stbcnt", 152, Form::Long),
+    Field::new("tai", 160, Form::Signed),
+];
+
+/// Writes what of a clock is adjusted; two numbers stand for `adjtime`.
+fn modes(context: &mut DecodeContext<'_>, value: u64) {
+    let value = value & 0xffff_ffff;
+    match value {
+        0x8001 => context.named(value, |context| context.put("ADJ_OFFSET_SINGLESHOT")),
+        0xa001 => context.named(value, |context| context.put("ADJ_OFFSET_SS_READ")),
+        _ => context.constant(&names::ADJUST, value),
+    }
+}
+
+fn adjusted_time(context: &mut DecodeContext<'_>, bytes: &[u8]) {
+    put!(context, "{{tv_sec={}, tv_usec={}}}", u64_at(bytes, 72) as i64, u64_at(bytes, 80));
+}
+
+/// How a clock is adjusted: what the kernel fills in.
+pub(crate) const ADJUST: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.at_exit(index, |context, address| context.record::<208>(address, &ADJUSTMENT))
+})
+.reading(&[reads::fixed(CapturePhase::Exit, 208)]);
 
 /// Two file times with nanoseconds, as `utimensat` takes them.
 pub(crate) const FILE_TIMES: ArgumentKind = ArgumentKind::new(|context, index| {

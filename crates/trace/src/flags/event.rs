@@ -12,6 +12,30 @@ pub(crate) static CLOCK: Names = Names { unknown: "CLOCK_???", names: names![
     (9, "CLOCK_BOOTTIME_ALARM"), (0xa, "CLOCK_SGI_CYCLE"), (0xb, "CLOCK_TAI"),
 ] };
 
+/// `adjtimex`.
+#[rustfmt::skip]
+pub(crate) static ADJUST: Flags = Flags { unknown: "ADJ_???", names: names![
+    (1, "ADJ_OFFSET"), (2, "ADJ_FREQUENCY"), (4, "ADJ_MAXERROR"), (8, "ADJ_ESTERROR"),
+    (0x10, "ADJ_STATUS"), (0x20, "ADJ_TIMECONST"), (0x80, "ADJ_TAI"), (0x100, "ADJ_SETOFFSET"),
+    (0x1000, "ADJ_MICRO"), (0x2000, "ADJ_NANO"), (0x4000, "ADJ_TICK"),
+] };
+
+/// The state of the clock.
+#[rustfmt::skip]
+pub(crate) static CLOCK_STATUS: Flags = Flags { unknown: "STA_???", names: names![
+    (1, "STA_PLL"), (2, "STA_PPSFREQ"), (4, "STA_PPSTIME"), (8, "STA_FLL"), (0x10, "STA_INS"),
+    (0x20, "STA_DEL"), (0x40, "STA_UNSYNC"), (0x80, "STA_FREQHOLD"), (0x100, "STA_PPSSIGNAL"),
+    (0x200, "STA_PPSJITTER"), (0x400, "STA_PPSWANDER"), (0x800, "STA_PPSERROR"),
+    (0x1000, "STA_CLOCKERR"), (0x2000, "STA_NANO"), (0x4000, "STA_MODE"), (0x8000, "STA_CLK"),
+] };
+
+/// What `adjtimex` returns.
+#[rustfmt::skip]
+pub(crate) static CLOCK_RESULT: Names = Names { unknown: "TIME_???", names: names![
+    (0, "TIME_OK"), (1, "TIME_INS"), (2, "TIME_DEL"), (3, "TIME_OOP"), (4, "TIME_WAIT"),
+    (5, "TIME_ERROR"),
+] };
+
 /// `clock_nanosleep`, `timer_settime`.
 #[rustfmt::skip]
 pub(crate) static TIMER: Flags = Flags { unknown: "TIMER_???", names: names![

@@ -350,6 +350,18 @@ pub(crate) static KEYCTL: Names = Names { unknown: "KEYCTL_???", names: names![
     (0x1e, "KEYCTL_MOVE"), (0x1f, "KEYCTL_CAPABILITIES"), (0x20, "KEYCTL_WATCH_KEY"),
 ] };
 
+/// What Landlock restricts.
+#[rustfmt::skip]
+pub(crate) static LANDLOCK_ACCESS: Flags = Flags { unknown: "LANDLOCK_ACCESS_FS_???", names: names![
+    (1, "LANDLOCK_ACCESS_FS_EXECUTE"), (2, "LANDLOCK_ACCESS_FS_WRITE_FILE"),
+    (4, "LANDLOCK_ACCESS_FS_READ_FILE"), (8, "LANDLOCK_ACCESS_FS_READ_DIR"),
+    (0x10, "LANDLOCK_ACCESS_FS_REMOVE_DIR"), (0x20, "LANDLOCK_ACCESS_FS_REMOVE_FILE"),
+    (0x40, "LANDLOCK_ACCESS_FS_MAKE_CHAR"), (0x80, "LANDLOCK_ACCESS_FS_MAKE_DIR"),
+    (0x100, "LANDLOCK_ACCESS_FS_MAKE_REG"), (0x200, "LANDLOCK_ACCESS_FS_MAKE_SOCK"),
+    (0x400, "LANDLOCK_ACCESS_FS_MAKE_FIFO"), (0x800, "LANDLOCK_ACCESS_FS_MAKE_BLOCK"),
+    (0x1000, "LANDLOCK_ACCESS_FS_MAKE_SYM"), (0x2000, "LANDLOCK_ACCESS_FS_REFER"),
+] };
+
 /// `landlock_add_rule`.
 #[rustfmt::skip]
 pub(crate) static LANDLOCK_RULE: Names = Names { unknown: "LANDLOCK_RULE_???", names: names![

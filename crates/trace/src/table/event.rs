@@ -8,21 +8,21 @@ use crate::decode::{
     ipc::EVENT,
     netlink::{RECEIVED, SENT},
     network::{PAIR_OUT, PROTOCOL, TYPE},
-    numbers::{FD, HEX, HEX32, INT, POINTER, POINTER_OUT, SIGNAL, SIZE, UINT},
+    numbers::{FD, HEX, HEX32, INT, POINTER, SIGNAL, SIZE, UINT},
     options::{OPTION, VALUE_IN, VALUE_OUT},
     poll::{
         EVENT_IN, EVENTS_OUT, LIMIT_NS, LIMIT_US, MASK, POLL, POLL_RESULT, PPOLL_RESULT,
         PSELECT_RESULT, RECEIVED_RESULT, SELECT_RESULT, SET,
     },
     process::NUMBER_OUT,
-    result::{DECIMAL, DESCRIPTOR, SIGNAL as SIGNAL_RESULT, TIME as TIME_RESULT},
+    result::{CLOCK_STATE, DECIMAL, DESCRIPTOR, SIGNAL as SIGNAL_RESULT, TIME as TIME_RESULT},
     signals::{
         ACTION_IN, ACTION_OUT, FRAME_MASK, SET_IN, SET_IN_2, SET_IN_3, SET_OUT, SIGINFO_IN,
         SIGINFO_OUT, STACK_IN, STACK_OUT,
     },
     text::RANDOM_OUT,
     time::{
-        ITIMERSPEC_IN, ITIMERSPEC_OUT, ITIMERVAL_IN, ITIMERVAL_OUT, REMAINDER, TIME_OUT,
+        ADJUST, ITIMERSPEC_IN, ITIMERSPEC_OUT, ITIMERVAL_IN, ITIMERVAL_OUT, REMAINDER, TIME_OUT,
         TIMESPEC_IN, TIMESPEC_OUT, TIMEVAL_IN, TIMEVAL_OUT, ZONE_IN, ZONE_OUT,
     },
     vectors::{
@@ -66,7 +66,7 @@ pub(super) static CALLS: &[SyscallEntry] = calls! {
     rt_sigqueueinfo(INT, SIGNAL, SIGINFO_IN) -> DECIMAL [PROCESS SIGNAL];
     rt_sigsuspend(SET_IN, SIZE) -> DECIMAL [SIGNAL];
     sigaltstack(STACK_IN, STACK_OUT) -> DECIMAL [SIGNAL];
-    adjtimex(POINTER_OUT) -> DECIMAL [CLOCK];
+    adjtimex(ADJUST) -> CLOCK_STATE [CLOCK];
     settimeofday(TIMEVAL_IN, ZONE_IN) -> DECIMAL [CLOCK];
     time(TIME_OUT) -> TIME_RESULT [CLOCK];
     futex(POINTER, FUTEX, FUTEX_ARGUMENT, FUTEX_ARGUMENT, FUTEX_ARGUMENT, FUTEX_ARGUMENT) -> DECIMAL [];
@@ -98,7 +98,7 @@ pub(super) static CALLS: &[SyscallEntry] = calls! {
     epoll_create1(bits(&e::EPOLL_CREATE)) -> DESCRIPTOR [DESC];
     rt_tgsigqueueinfo(INT, INT, SIGNAL, SIGINFO_IN) -> DECIMAL [PROCESS SIGNAL];
     recvmmsg(FD, SOCKET_MESSAGES_OUT, UINT, bits(&n::MESSAGE), LIMIT_NS) -> RECEIVED_RESULT [NETWORK];
-    clock_adjtime(name(&e::CLOCK), POINTER_OUT) -> DECIMAL [CLOCK];
+    clock_adjtime(name(&e::CLOCK), ADJUST) -> CLOCK_STATE [CLOCK];
     sendmmsg(FD, SOCKET_MESSAGES_IN, UINT, bits(&n::MESSAGE)) -> DECIMAL [NETWORK];
     getrandom(RANDOM_OUT, SIZE, bits(&e::RANDOM)) -> DECIMAL [];
     epoll_pwait2(FD, EVENTS_OUT, INT, TIMESPEC_IN, SET_IN, SIZE) -> DECIMAL [DESC];

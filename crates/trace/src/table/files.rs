@@ -4,12 +4,14 @@ use super::{Class, SyscallEntry, bits, calls, name, wide};
 use crate::decode::{
     control::{FCNTL, QUOTA},
     files::{
-        ACCESS, ENTRIES, ENTRIES_64, FANOTIFY_DIRFD, FANOTIFY_INIT, HANDLE_IN, MOUNT_DATA,
-        MOUNT_TYPE, OPEN, OPEN_HOW, OPEN_MODE, POSITION_IN, POSITION_INOUT, STATX_FLAGS, SWAP,
+        ACCESS, CONFIG_AUXILIARY, CONFIG_KEY, CONFIG_VALUE, ENTRIES, ENTRIES_64, FANOTIFY_DIRFD,
+        FANOTIFY_INIT, HANDLE_IN, MOUNT_DATA, MOUNT_TYPE, OPEN, OPEN_HOW, OPEN_MODE, POSITION_IN,
+        POSITION_INOUT, STATX_FLAGS, SWAP,
     },
     network::PAIR_OUT,
     numbers::{DIRFD, FD, HEX, ID, INT, LONG, MODE, POINTER, POINTER_OUT, SIZE, UINT, UNUSED},
     result::{CONTROL, DECIMAL, DESCRIPTOR, MODE as MODE_RESULT},
+    ring::PARAMETERS as RING,
     signals::SET_IN,
     stat::{DEVICE, FILE_MODE, NODE_DEVICE, STAT, STATFS, STATX},
     text::{BYTES_IN, BYTES_OUT, CWD_OUT, LIST_OUT, NAME, PATH, TEXT_IN, TEXT_OUT},
@@ -138,13 +140,13 @@ pub(super) static CALLS: &[SyscallEntry] = calls! {
     pwritev2(FD, VECTORS_IN, SIZE, LONG, UNUSED, bits(&f::RWF)) -> DECIMAL [DESC];
     statx(DIRFD, PATH, STATX_FLAGS, bits(&f::STATX), STATX) -> DECIMAL [FILE DESC FSTAT STATS];
     io_pgetevents(POINTER, LONG, LONG, POINTER_OUT, TIMESPEC_IN, POINTER) -> DECIMAL [];
-    io_uring_setup(UINT, POINTER_OUT) -> DESCRIPTOR [DESC];
+    io_uring_setup(UINT, RING) -> DESCRIPTOR [DESC];
     io_uring_enter(FD, UINT, UINT, bits(&e::RING_ENTER), SET_IN, SIZE) -> DECIMAL [DESC SIGNAL];
     io_uring_register(FD, name(&e::RING_REGISTER), POINTER, UINT) -> DECIMAL [DESC MEMORY];
     open_tree(DIRFD, PATH, bits(&f::OPEN_TREE)) -> DESCRIPTOR [FILE DESC];
     move_mount(DIRFD, PATH, DIRFD, PATH, bits(&f::MOVE_MOUNT)) -> DECIMAL [FILE DESC];
     fsopen(NAME, bits(&f::FSOPEN)) -> DESCRIPTOR [DESC];
-    fsconfig(FD, name(&f::FSCONFIG), NAME, POINTER, INT) -> DECIMAL [FILE DESC];
+    fsconfig(FD, name(&f::FSCONFIG), CONFIG_KEY, CONFIG_VALUE, CONFIG_AUXILIARY) -> DECIMAL [FILE DESC];
     fsmount(FD, bits(&f::FSMOUNT), bits(&f::MOUNT_ATTR)) -> DESCRIPTOR [DESC];
     fspick(DIRFD, PATH, bits(&f::FSPICK)) -> DESCRIPTOR [FILE DESC];
     close_range(UINT, UINT, bits(&f::CLOSE_RANGE)) -> DECIMAL [];

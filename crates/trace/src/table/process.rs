@@ -7,7 +7,9 @@ use crate::decode::{
         REBOOT_TEXT, SECCOMP_DATA, SECCOMP_FLAGS, SYSLOG, SYSLOG_BUFFER, SYSLOG_LENGTH,
     },
     credentials::{DATA_IN, DATA_OUT, GROUPS_IN, GROUPS_OUT, HEADER, ID_OUT},
+    landlock::{ATTRIBUTES as RULESET, RULE},
     numbers::{DIRFD, FD, HEX, HEX32, ID, INT, POINTER, POINTER_OUT, SIGNAL, SIZE, TASK, UINT},
+    perf::ATTRIBUTES as PERF_ATTRIBUTES,
     process::{
         CLONE_ARGS, CLONE_FLAGS, CLONE_NUMBER, CLONE_REST, CLONE_STACK, IO_PRIORITY, LIMIT_IN,
         LIMIT_OUT, NUMBER_OUT, OLD_LIMIT_IN, OLD_LIMIT_OUT, PARAMETER_IN, PARAMETER_OUT,
@@ -121,7 +123,7 @@ pub(super) static CALLS: &[SyscallEntry] = calls! {
     unshare(wide(&p::UNSHARE)) -> DECIMAL [];
     set_robust_list(POINTER, SIZE) -> DECIMAL [];
     get_robust_list(TASK, POINTER_OUT, POINTER_OUT) -> DECIMAL [];
-    perf_event_open(POINTER, TASK, INT, FD, wide(&p::PERF)) -> DESCRIPTOR [DESC];
+    perf_event_open(PERF_ATTRIBUTES, TASK, INT, FD, wide(&p::PERF)) -> DESCRIPTOR [DESC];
     prlimit64(TASK, name(&p::LIMIT), LIMIT_IN, LIMIT_OUT) -> DECIMAL [];
     setns(FD, bits(&p::NAMESPACE)) -> DECIMAL [DESC];
     getcpu(NUMBER_OUT, NUMBER_OUT, POINTER) -> DECIMAL [];
@@ -141,8 +143,8 @@ pub(super) static CALLS: &[SyscallEntry] = calls! {
     pidfd_open(TASK, bits(&p::PIDFD)) -> DESCRIPTOR [DESC];
     clone3(CLONE_ARGS, SIZE) -> TASK_NUMBER [PROCESS];
     pidfd_getfd(FD, INT, HEX32) -> DESCRIPTOR [DESC];
-    landlock_create_ruleset(POINTER, SIZE, bits(&p::LANDLOCK_CREATE)) -> DESCRIPTOR [DESC];
-    landlock_add_rule(FD, name(&p::LANDLOCK_RULE), POINTER, HEX32) -> DECIMAL [DESC];
+    landlock_create_ruleset(RULESET, SIZE, bits(&p::LANDLOCK_CREATE)) -> DESCRIPTOR [DESC];
+    landlock_add_rule(FD, name(&p::LANDLOCK_RULE), RULE, HEX32) -> DECIMAL [DESC];
     landlock_restrict_self(FD, HEX32) -> DECIMAL [DESC];
     lsm_get_self_attr(UINT, POINTER_OUT, POINTER_OUT, UINT) -> DECIMAL [];
     lsm_set_self_attr(UINT, POINTER, UINT, UINT) -> DECIMAL [];

@@ -39,6 +39,9 @@ const CHANGES: &[(&str, &str)] = &[
     (r#"read\((\d+)(<[^>]*>)?, "(?:[^"\\]|\\.)*", 4\)"#, "read($1$2, RANDOM, 4)"),
     // What the machine and this process have used meanwhile.
     (r"sysinfo\(\{.*\}\)", "sysinfo({…})"),
+    (r"((?:max|est)error|jitter|offset)=-?\d+", "$1=N"),
+    (r"((?:shm|msg|sem)ctl\(.*(?:shmmax|msgmax|semmap)=.*\}\)) += \d+", "$1 = HIGHEST"),
+    (r"(shm_[cl]pid|msg_l[sr]pid)=\d+", "$1=N"),
     (r"f_(blocks|bfree|bavail|files|ffree)=\d+", "f_$1=N"),
     (r"ru_(maxrss|minflt|majflt|inblock|oublock|nvcsw|nivcsw)=\d+", "ru_$1=N"),
     (r"(times\(.*\)) += \d+", "$1 = N"),
@@ -395,5 +398,23 @@ fn arguments_at_the_edge() {
     for options in [&[][..], &["-s", "8"], &["-v", "-x"], &["-X", "verbose"], &["-v", "-X", "raw"]]
     {
         compare(&["perl", &edges, "FOLDER"], options, nothing);
+    }
+}
+
+#[test]
+fn structures() {
+    if !ready(&["perl"]) {
+        return;
+    }
+    for name in ["structures.pl", "answers.pl"] {
+        let program = script(name);
+        // A program that dies early would be the same under both.
+        let alone = std::process::Command::new("perl").arg(&program).output().unwrap();
+        assert!(alone.status.success(), "{alone:?}");
+        for options in [&[][..], &["-v"], &["-X", "raw", "-v"], &["-X", "verbose"], &["-y"]] {
+            // The filter of the program is shown with -v, and here as its address.
+            let options = [options, &["-e", "trace=!prctl"]].concat();
+            compare(&["perl", &program], &options, nothing);
+        }
     }
 }
