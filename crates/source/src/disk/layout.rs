@@ -238,15 +238,8 @@ fn is_exception_on_screen(row: &Row<'_>) -> bool {
 /// nothing: it moves with requests that are no reads and writes, discards and flushes, and the queue
 /// is its part in the busy time.
 fn did_nothing(row: &Row<'_>) -> bool {
-    const MOVING: [usize; 7] = [
-        READS,
-        READS_MERGED,
-        READ_SECTORS,
-        WRITES,
-        WRITES_MERGED,
-        WRITE_SECTORS,
-        BUSY_MS,
-    ];
+    const MOVING: [usize; 7] =
+        [READS, READS_MERGED, READ_SECTORS, WRITES, WRITES_MERGED, WRITE_SECTORS, BUSY_MS];
     MOVING.iter().all(|&field| delta(row, field) == Some(0.0))
 }
 
