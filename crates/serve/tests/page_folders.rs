@@ -232,7 +232,7 @@ fn data_of_a_database_are_those_of_rrdtool() {
 }
 
 #[test]
-fn rows_of_a_fine_archive_become_as_many_as_points_ask() {
+fn rows_that_are_too_many_become_as_many_as_points_ask() {
     let folders = Folders::new();
     let databases = folders.path("databases");
     let (first_s, count) = (STARTED_S - 60_000, 900);
@@ -241,7 +241,7 @@ fn rows_of_a_fine_archive_become_as_many_as_points_ask() {
     let create = ["create", "fine.rrd", "--start", &start, "--step", "60"];
     rrdtool(
         &databases,
-        &[&create[..], &[&source("in"), &source("out"), "RRA:AVERAGE:0.5:1:1000"]].concat(),
+        &[&create[..], &[&source("in"), &source("out"), "RRA:AVERAGE:0.5:1:150000"]].concat(),
     );
     let reading =
         |minute: i64| format!("{}:{}:{}", first_s + 60 * minute, minute * 7 % 101, minute % 13);
@@ -250,12 +250,13 @@ fn rows_of_a_fine_archive_become_as_many_as_points_ask() {
     rrdtool(&databases, &words.collect::<Vec<_>>());
     let server = folders.serve();
     let address = server.address().unwrap();
-    // Of 45 rows each; the period begins and ends within a step.
-    let (from_s, thru_s) = (first_s + 500, first_s + 500 + 54_000);
+    // 280,000 values; steps of 35 rows.  The period begins and ends within a step.
+    let thru_s = first_s + 50_000;
+    let from_s = thru_s - 8_400_000;
     let [from, thru] = [from_s, thru_s].map(|seconds| (seconds * 1000).to_string());
-    let asked = [("path", "fine.rrd"), ("from", &from), ("thru", &thru), ("points", "20")];
+    let asked = [("path", "fine.rrd"), ("from", &from), ("thru", &thru), ("points", "4096")];
     let data = ask(address, "databases/data", &asked);
-    assert_eq!(data["step_ms"], 2_700_000);
+    assert_eq!(data["step_ms"], 2_100_000);
     let [start, end] = [from_s, thru_s - 1].map(|seconds| seconds.to_string());
     let definition = |name: &str, function: &str, source: &str| {
         [format!("DEF:{name}=fine.rrd:{source}:AVERAGE:reduce={function}"), format!("XPORT:{name}")]
@@ -263,7 +264,18 @@ fn rows_of_a_fine_archive_become_as_many_as_points_ask() {
     let columns = [("mean", "AVERAGE"), ("min", "MIN"), ("max", "MAX")];
     for (place, source) in ["in", "out"].into_iter().enumerate() {
         let words = columns.map(|(name, function)| definition(name, function, source)).concat();
-        let options = ["xport", "--json", "--start", &start, "--end", &end, "--step", "2700"];
+        let options = [
+            "xport",
+            "--json",
+            "--start",
+            &start,
+            "--end",
+            &end,
+            "--step",
+            "2100",
+            "--maxrows",
+            "5000",
+        ];
         let words = options.into_iter().chain(words.iter().map(String::as_str));
         let theirs = rrdtool(&databases, &words.collect::<Vec<_>>());
         let theirs: Value = serde_json::from_str(&theirs).unwrap();

@@ -244,8 +244,8 @@ fn facts(database: &OpenDatabase) -> Value {
     })
 }
 
-/// Reads rows of a function, and those that say what was least and most of the same times.  Where no
-/// archive has rows as long as `points` asks, several become one.
+/// Reads rows of a function, and those that say what was least and most of the same times.  Where they
+/// would be too many, since no archive has rows as long as `points` asks, several become one.
 fn rows_of<'a>(
     database: &'a OpenDatabase,
     names: Vec<(usize, &'a str)>,
@@ -259,10 +259,12 @@ fn rows_of<'a>(
     let step_s = database.step_of(function, wanted_s);
     // The last row is the one in which the period ends.
     let period = (period.0, period.1 - 1);
+    let values = usize::try_from(length_s / step_s.max(1)).unwrap_or(usize::MAX);
+    let is_too_much = values.saturating_mul(names.len()) > VALUES_MAX;
     let table = |function: ConsolidationFunction, consolidation: &str| {
         let fetched = chosen_columns(database, &names, function, period, step_s)?;
         let consolidation = Consolidation::by_name(consolidation);
-        match consolidation.filter(|_| wanted_s / 2 >= step_s) {
+        match consolidation.filter(|_| is_too_much) {
             Some(one) => reduce(&fetched, one, wanted_s.cast_signed()).map_err(|e| e.to_string()),
             None => Ok(fetched),
         }
