@@ -24,20 +24,22 @@ const NO_NAMES: &[&str] = &[
 ];
 
 pub(super) fn check(tree: &Tree, complaints: &mut Complaints) {
-    for (name, files) in &declared(tree, false) {
-        if NO_NAMES.contains(&name.as_str()) {
-            complaints
-                .push(format!("`{name}` does not say what the type is: {}", files.join(", ")));
-        }
-    }
     let mut known: BTreeMap<&str, usize> = KNOWN.iter().copied().collect();
-    for (name, files) in &declared(tree, true) {
+    for (name, declared) in &declared(tree) {
+        if NO_NAMES.contains(&name.as_str()) {
+            let files = files_of(declared.iter());
+            complaints.push(format!("`{name}` does not say what the type is: {files}"));
+        }
+        let public = || declared.iter().filter(|one| one.is_public);
+        if public().next().is_none() {
+            continue;
+        }
         let most = known.remove(name.as_str()).unwrap_or(1);
-        if files.len() > most && !STANDARD.contains(&name.as_str()) {
-            let files = files.join(", ");
+        if public().count() > most && !STANDARD.contains(&name.as_str()) {
+            let files = files_of(public());
             complaints.push(format!("`{name}` is the name of several public types: {files}"));
         }
-        if files.len() < most {
+        if public().count() < most {
             complaints.push(shorten(name));
         }
     }
@@ -48,9 +50,19 @@ fn shorten(name: &str) -> String {
     format!("`{name}` means fewer things now: shorten the list in xtask/src/tidy/names.rs")
 }
 
-/// The types, or the public ones alone, and the files that declare one of each name.
-fn declared(tree: &Tree, is_public: bool) -> BTreeMap<String, Vec<&str>> {
-    let mut types: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+/// Where a type is declared.
+struct Declaration<'a> {
+    file: &'a str,
+    is_public: bool,
+}
+
+fn files_of<'a>(declared: impl Iterator<Item = &'a Declaration<'a>>) -> String {
+    declared.map(|one| one.file).collect::<Vec<_>>().join(", ")
+}
+
+/// The types of all crates by name, without those of tests.
+fn declared(tree: &Tree) -> BTreeMap<String, Vec<Declaration<'_>>> {
+    let mut types: BTreeMap<String, Vec<Declaration<'_>>> = BTreeMap::new();
     for (file, text) in tree.ending(".rs") {
         if crate_of(file).is_none() || !file.contains("/src/") {
             continue;
@@ -64,13 +76,13 @@ fn declared(tree: &Tree, is_public: bool) -> BTreeMap<String, Vec<&str>> {
                 && words.next_if(|word| word.ends_with(')')).is_some()
             {}
             let is_type = words.next().is_some_and(|word| KINDS.contains(&word));
-            let name =
-                words.next().filter(|_| is_type && (!is_public || visibility == Some("pub")));
-            let name =
-                name.and_then(|name| name.split(|c: char| !c.is_alphanumeric() && c != '_').next());
+            let name = words.next().filter(|_| is_type).unwrap_or_default();
+            let end = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
             // A macro that defines types writes `$name`.
-            if let Some(name) = name.filter(|name| !name.is_empty()) {
-                types.entry(name.to_owned()).or_default().push(file);
+            if end > 0 {
+                let is_public = visibility == Some("pub");
+                let declaration = Declaration { file, is_public };
+                types.entry(name[..end].to_owned()).or_default().push(declaration);
             }
         }
     }

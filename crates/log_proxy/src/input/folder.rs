@@ -105,12 +105,12 @@ fn pattern_of(target: &Path) -> io::Result<Option<(PathBuf, Option<String>)>> {
 }
 
 impl Folder {
-    /// Its mtime: when a name was last made or removed in it.
+    /// The mtime of the folder: when a name was last made or removed in it.
     fn mtime(&self) -> Option<SystemTime> {
         std::fs::metadata(&self.path).and_then(|facts| facts.modified()).ok()
     }
 
-    /// What it has; nothing while it is not there.
+    /// The names in the folder; none while it is not there.
     fn names(&self) -> io::Result<FolderNames> {
         let mut found = FolderNames::default();
         let entries = match std::fs::read_dir(&self.path) {
@@ -140,7 +140,7 @@ impl Folder {
         Ok(found)
     }
 
-    /// Whether it wants a file of this name, if that is not one of rotation.
+    /// Whether a file of this name is to be followed, if the name is not one of rotation.
     pub(super) fn takes(&self, name: impl AsRef<OsStr>) -> bool {
         let (pattern, name) = (self.pattern.as_deref(), name.as_ref().as_encoded_bytes());
         pattern.is_none_or(|pattern| Wildcards::SHELL.fit(pattern.as_bytes(), name))

@@ -259,17 +259,18 @@ fn rows_of<'a>(
     let step_s = database.step_of(function, wanted_s);
     // The last row is the one in which the period ends.
     let period = (period.0, period.1 - 1);
-    let values = usize::try_from(length_s / step_s.max(1)).unwrap_or(usize::MAX);
-    let is_too_much = values.saturating_mul(names.len()) > VALUES_MAX;
-    let table = |function: ConsolidationFunction, consolidation: &str| {
-        let fetched = chosen_columns(database, &names, function, period, step_s)?;
-        let consolidation = Consolidation::by_name(consolidation);
-        match consolidation.filter(|_| is_too_much) {
-            Some(one) => reduce(&fetched, one, wanted_s.cast_signed()).map_err(|e| e.to_string()),
-            None => Ok(fetched),
-        }
-    };
-    let mean = table(function, function.name()).map_err(QueryError::Execution)?;
+    let rows = usize::try_from(length_s / step_s.max(1)).unwrap_or(usize::MAX);
+    let is_too_much = rows.saturating_mul(names.len()) > VALUES_MAX;
+    let fetch = |function| chosen_columns(database, &names, function, period, step_s);
+    let in_steps =
+        |table: &SeriesTable, consolidation: &str| match Consolidation::by_name(consolidation)
+            .filter(|_| is_too_much)
+        {
+            Some(one) => reduce(table, one, wanted_s.cast_signed()).map_err(|e| e.to_string()),
+            None => Ok(table.clone()),
+        };
+    let fetched = fetch(function).map_err(QueryError::Execution)?;
+    let mean = in_steps(&fetched, function.name()).map_err(QueryError::Execution)?;
     if mean.values.len() > VALUES_MAX {
         let why = format!(
             "{} values are more than {VALUES_MAX}: ask for fewer points or, with source=, for fewer \
@@ -278,11 +279,15 @@ fn rows_of<'a>(
         );
         return Err(QueryError::Execution(why));
     }
+    // Of rows of one step each is its own least and most.
     let is_single = step_s == header.step_seconds;
     let extreme = |wanted: ConsolidationFunction| {
-        let kept = header.archives.iter().any(|archive| archive.function == wanted);
-        let of = if is_single { function } else { wanted };
-        let found = (is_single || kept).then(|| table(of, wanted.name()).ok())??;
+        let found = if is_single {
+            in_steps(&fetched, wanted.name()).ok()?
+        } else {
+            let kept = header.archives.iter().any(|archive| archive.function == wanted);
+            in_steps(&kept.then(|| fetch(wanted).ok())??, wanted.name()).ok()?
+        };
         // Rows of another length are of other times.
         (found.step_s == mean.step_s && found.start_s == mean.start_s).then_some(found)
     };

@@ -241,10 +241,9 @@ pub(crate) const HANDLE_IN: ArgumentKind = ArgumentKind::new(|context, index| {
         put!(context, "{{handle_bytes={}, handle_type={}", bytes.u32(0), bytes.i32(4));
         context.put(", f_handle=");
         let length = u64::from(bytes.u32(0)).min(128);
-        context.style.hex_texts = 2;
         context.style.text_limit = 128;
         let at = context.argument(index).wrapping_add(8);
-        context.data(at, length);
+        context.hex_data(at, length);
         context.put("}");
     });
     Outcome::Done
@@ -322,11 +321,8 @@ pub(crate) const CONFIG_VALUE: ArgumentKind = ArgumentKind::new(|context, index|
             let Ok(length) = u64::try_from(length) else {
                 return numbers::POINTER.write(context, index);
             };
-            let style = context.style.hex_texts;
             // Bytes are no text, whatever is in them.
-            context.style.hex_texts = 2;
-            context.data(context.argument(index), length);
-            context.style.hex_texts = style;
+            context.hex_data(context.argument(index), length);
             Outcome::Done
         }
         3 | 4 => text::PATH.write(context, index),

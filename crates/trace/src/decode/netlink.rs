@@ -74,7 +74,7 @@ pub(super) fn messages(
     length: u64,
 ) {
     if length < HEADER_BYTES || context.read::<16>(address).is_none() {
-        bytes(context, address, length);
+        context.hex_data(address, length);
         return;
     }
     let start = context.out.len();
@@ -90,7 +90,7 @@ pub(super) fn messages(
         }
         shown += 1;
         let Some(header) = context.read::<16>(here).filter(|_| rest >= HEADER_BYTES) else {
-            bytes(context, here, rest);
+            context.hex_data(here, rest);
             break;
         };
         message(context, socket, &header, here, rest, 0);
@@ -146,12 +146,12 @@ fn message(
                 context.constant(&network::FAMILY, family.0[0].into());
                 if body > 1 {
                     context.put(", data=");
-                    bytes(context, at.wrapping_add(1), body - 1);
+                    context.hex_data(at.wrapping_add(1), body - 1);
                 }
                 context.put("}");
             });
         }
-        _ => bytes(context, at, body),
+        _ => context.hex_data(at, body),
     }
     context.put("]");
 }
@@ -166,7 +166,7 @@ fn error(
 ) {
     let there = context.read::<20>(address).filter(|_| length >= 4 + HEADER_BYTES);
     let Some(there) = there else {
-        bytes(context, address, length);
+        context.hex_data(address, length);
         return;
     };
     context.put("{error=");
@@ -184,14 +184,6 @@ fn error(
     let (at, room) = (address.wrapping_add(4), length - 4);
     message(context, socket, &StructBytes(header), at, room, depth + 1);
     context.put("}");
-}
-
-/// Writes bytes in hexadecimal.
-fn bytes(context: &mut DecodeContext<'_>, address: u64, length: u64) {
-    let before = context.style.hex_texts;
-    context.style.hex_texts = 2;
-    context.data(address, length);
-    context.style.hex_texts = before;
 }
 
 /// Writes the bytes that a socket sends or receives.

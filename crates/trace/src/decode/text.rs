@@ -114,6 +114,13 @@ impl DecodeContext<'_> {
         self.put(if is_cut { "\"..." } else { "\"" });
     }
 
+    /// As [`data`](Self::data), always in hexadecimal.
+    pub(crate) fn hex_data(&mut self, address: u64, length: u64) {
+        let style = std::mem::replace(&mut self.style.hex_texts, 2);
+        self.data(address, length);
+        self.style.hex_texts = style;
+    }
+
     /// Writes `length` bytes at an address, up to the limit; the address if they cannot be read.
     pub(crate) fn data(&mut self, address: u64, length: u64) {
         if address == 0 {
